@@ -1,0 +1,53 @@
+// Measuring: a time with its spread, and the limits of this machine that it stands beside.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/json.hpp"
+#include "common/threads.hpp"
+
+struct Timing {
+    double median = 0, min = 0, max = 0;  // seconds a call
+    int n_samples = 0;
+};
+
+// Warms up, then calls `body` until at least min_samples samples and min_seconds are measured; a sample
+// repeats a short body so that it lasts at least 200 microseconds. Median of the samples.
+Timing measure(const std::function<void()>& body, double min_seconds = 0.2, int min_samples = 5);
+// The same inside a team: every thread of it runs body(worker), which brings its own barriers.
+Timing measure(Team& team, const std::function<void(const Worker&)>& body, double min_seconds = 0.2,
+               int min_samples = 5);
+
+// What this machine can do with n threads, measured, kept for a day in the user's cache folder.
+struct Limits {
+    std::string cpu;  // the processor's name
+    int n_threads = 1;
+    double f32_flops = 0;   // FLOP/s of independent f32 fma chains
+    double read_bytes = 0;  // bytes/s read over 512 MiB (the better of 4 KiB and huge pages)
+};
+Limits machine_limits(int n_threads, bool fresh = false);
+// Bytes/s read over a working set of this size, which caches may hold. Measured once per size class.
+double read_bandwidth(size_t working_set, int n_threads);
+
+// The table that every lesson prints, and the same rows as data.
+//   Table table({"variant", "size", "CPU 1 thread", ...}, "GFLOP/s");
+//   table.add({"1 ijk", "256 x 256 x 256", number(1.2), ...});
+class Table {
+  public:
+    explicit Table(std::vector<std::string> columns, std::string unit = "");
+    void add(std::vector<std::string> cells);  // as many as there are columns
+    void print() const;                        // aligned; text left, numbers right
+    Json json() const;                         // [{"variant": "1 ijk", ...}, ...]; numbers stay text as printed
+
+  private:
+    std::vector<std::string> columns_;
+    std::string unit_;
+    std::vector<std::vector<std::string>> rows_;
+};
+
+std::string number(double x, int digits = 3);  // three significant digits: "0.0123", "4.56", "1,230"
+std::string percent(double share);             // 0.853 -> "85 %"
+std::string bytes_text(double n_bytes);         // "23.0 KB", "538 MB": powers of ten
+
