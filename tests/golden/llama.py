@@ -7,7 +7,7 @@ import numpy as np
 
 @lib.llama_log_callback
 def _quiet(level, text, user_data):
-    if level >= 4: print(text.decode(errors="replace"), end="")  # errors only
+    if level == 4: print(text.decode(errors="replace"), end="")  # errors only
 
 
 _keep_alive = _quiet  # ctypes holds no reference of its own
