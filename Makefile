@@ -1,109 +1,121 @@
 # From Loops to Graphs. `make` alone says what each target does; `make -n TARGET` shows its commands.
 
-# Settings, changed on the command line: make test ARCH=x86-64 BUILD=build/portable CXX=clang++
+# Settings, changed on the command line: make test ARCH=x86-64 CXX=clang++ BUILD=build/portable
 ARCH  := native
 BUILD := build
-SAN   :=# for example address,undefined
-# For make run and make NN: the prompt, the variant, the device, and any further flags of the program.
-PROMPT := Why is the sky blue?
-V      :=
-DEVICE :=
-ARGS   :=
-export PROMPT
+SAN   :=
+# For make run and make NN: prompt, model, variant, device, further flags. For bench, seeded-bugs: some lessons only.
+PROMPT  := Why is the sky blue?
+MODEL    = $(smollm2)
+V       :=
+DEVICE  :=
+ARGS    :=
+LESSONS :=
+DEPS    :=
+export PROMPT LESSONS DEPS CXX
 
 ifeq ($(origin CXX),default)
-CXX := $(shell for c in g++ clang++; do command -v $$c >/dev/null && echo $$c && break; done || echo g++)
+CXX := $(shell for c in g++ clang++; do command -v $$c; done | sed -n '1s,.*/,,p' | grep . || echo g++)
 endif
+# As many jobs as there are cores, unless the command line says -j itself.
 ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
-MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN)
+MAKEFLAGS += -j$(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
 endif
 
-# One order of summation, so the same bits everywhere: products are fused into fma where the code says so, nowhere else.
+# No contraction: a product is fused into an fma where the code says so and nowhere else, so the bits are the same
+# whichever compiler and loop. build/deps has the libraries' headers where the system has none (common/setup.sh).
 MARCH    := $(if $(filter arm64 aarch64,$(shell uname -m)),-mcpu,-march)=$(ARCH)
 CXXFLAGS := -std=c++20 -O3 $(MARCH) -ffp-contract=off -Wall -Wextra -Wshadow -Werror
-LDFLAGS  := -pthread
 ifneq ($(SAN),)
 CXXFLAGS += -g -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
 endif
-# build/deps holds the libraries' headers where the system has none of them (common/setup.sh).
-COMPILE := $(CXX) $(CXXFLAGS) -I. -isystem build/deps/usr/include -MMD -MP
-LINK    := $(CXX) $(CXXFLAGS) $(LDFLAGS)
-LIBS    := -Lbuild/deps/lib -lutf8proc
+COMPILE := $(CXX) $(CXXFLAGS) -I. -isystem build/deps/libraries/usr/include -MMD -MP
+LINK    := $(CXX) $(CXXFLAGS) -pthread
+LIBS    := -Lbuild/deps/libraries/lib -lutf8proc
 
-# Every .cpp is found by its place. All but the main files form one library; a lesson is its main.cpp,
-# a test program is tests/test_X.cpp, and both link what they use from the library.
-lessons  := $(patsubst lessons/%/main.cpp,%,$(wildcard lessons/[0-9][0-9]_*/main.cpp))
-library  := $(wildcard common/*.cpp weights/*.cpp kernels/*.cpp kernels/*/*.cpp) \
-            $(filter-out %/main.cpp,$(wildcard lessons/*/*.cpp))
-tests    := $(patsubst tests/%.cpp,%,$(wildcard tests/test_*.cpp))
-programs := $(addprefix $(BUILD)/,$(lessons))
-sources  := $(library) $(lessons:%=lessons/%/main.cpp) $(wildcard tests/*.cpp)
-object    = $(addprefix $(BUILD)/obj/,$(1:.cpp=.o))
+# A source is found by its place. lessons/NN_name/main.cpp becomes $(BUILD)/NN_name, tests/test_X.cpp (with
+# tests/main.cpp) $(BUILD)/tests/test_X; every other .cpp goes into one library that both link.
+lessons := $(patsubst lessons/%/main.cpp,%,$(wildcard lessons/[0-9][0-9]_*/main.cpp))
+tests   := $(patsubst tests/test_%.cpp,%,$(wildcard tests/test_*.cpp))
+library := $(wildcard common/*.cpp weights/*.cpp kernels/*.cpp kernels/*/*.cpp) \
+           $(filter-out %/main.cpp,$(wildcard lessons/*/*.cpp))
+sources := $(library) $(lessons:%=lessons/%/main.cpp) $(wildcard tests/*.cpp)
+headers := $(wildcard common/*.hpp weights/*.hpp kernels/*.hpp kernels/*/*.hpp lessons/*/*.hpp tests/*.hpp)
+objects  = $(patsubst %.cpp,$(BUILD)/obj/%.o,$(1))
 
-SMOLLM2 := weights/models/SmolLM2-135M-Instruct.Q4_1.gguf
-MODEL   := $(SMOLLM2)
-needs_model := 05% 06% 07%# these lessons write text
+smollm2       := weights/models/SmolLM2-135M-Instruct.Q4_1.gguf
+programs      := $(lessons:%=$(BUILD)/%)
+test_programs := $(tests:%=$(BUILD)/tests/test_%)
 
-help:  ## this page
-	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## /{printf "  make %-18s %s\n", $$1, $$2}' Makefile
-	@echo "  make NN              builds and runs lesson NN (make 01, make attention), V=, DEVICE=, ARGS="
-	@echo "  make test-NN         builds and runs the tests of lesson NN"
+help:
+	@awk -F ':.*## ' '/^(# )?[a-zN][a-zN-]*:.*## / { sub(/^# /, ""); printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@sh common/setup.sh report
 	@echo "Start: make run, then make 01, make test-01"
 
-run: $(BUILD)/00_run $(MODEL)  ## a real model answers: PROMPT="...", ARGS= for more flags
+run: $(BUILD)/00_run $(MODEL)  ## a real model answers: PROMPT="...", ARGS= for its flags
 	@$(BUILD)/00_run --model $(MODEL) --chat "$$PROMPT" --temperature 0 --max-tokens 64 $(ARGS)
-
-test: $(tests:%=$(BUILD)/tests/%) try-model  ## every test, at most 5 minutes
-	@python3 tests/run.py --rules $(tests:%=$(BUILD)/tests/%)
-
-build: $(programs) compile_commands.json  ## every program
-
+test: $(test_programs) try-model  ## every test, in at most 5 minutes
+	@python3 tests/run.py tests/rules.py $(test_programs)
+test-long: test  ## the long ones too, then all of it under sanitizers: at most 30 minutes
+	@python3 tests/run.py --long --limit 1200 $(test_programs)
+	@$(MAKE) test SAN=address,undefined BUILD=$(BUILD)/san
+# NN:  ## builds and runs lesson NN (make 01, 01_attention, attention): V=variant, DEVICE=cpu, ARGS=
+# test-NN:  ## builds and runs the tests of lesson NN
+build: $(programs) compile_commands.json  ## every program, into build/
+bench: $(programs) $(MODEL)  ## the table over all lessons (LESSONS="01 03" for some)
+	@python3 tests/bench.py $(BUILD) $(MODEL)
+bench-peers: $(BUILD)/00_run $(MODEL)  ## llama.cpp's own tools and ours, interleaved, on the same file
+	@python3 tests/peers/bench_peers.py
+seeded-bugs: $(test_programs) try-model  ## each known bug, in a copy: which test catches it?
+	@python3 tests/wrong/run.py $(BUILD) BUILD=$(BUILD) CXX=$(CXX) ARCH=$(ARCH) SAN=$(SAN)
+setup:  ## gets the libraries that are missing; DEPS=local: into build/deps
+	@sh common/setup.sh
+model: $(smollm2)  ## gets the model (93 MB) once
+$(smollm2): | setup
+	@python3 weights/get_model.py
+try-model: | setup
+	@test -e $(smollm2) || python3 weights/get_model.py || echo "without the model some tests are skipped"
+format:  ## clang-format over every source
+	@clang-format -i $(sources) $(headers)
 clean:  ## removes build/; the model stays
 	rm -rf $(BUILD) compile_commands.json
 
-setup:  ## installs what is missing; DEPS=local keeps it under build/deps
-	@CXX="$(CXX)" sh common/setup.sh $(DEPS)
-
-model: $(SMOLLM2)  ## fetches the model (93 MB) once
-$(SMOLLM2): | setup
-	@sh weights/get_model.sh $@
-try-model: | setup
-	@test -e $(SMOLLM2) || sh weights/get_model.sh $(SMOLLM2) || true
-
-format:  ## clang-format over every source
-	clang-format -i $(sources) $(wildcard common/*.hpp weights/*.hpp kernels/*.hpp kernels/*/*.hpp lessons/*/*.hpp tests/*.hpp)
-
-# Lesson 01_attention answers to 01, 01_attention and attention; its tests to test-01 and test-01_attention.
+# Lesson 01_attention answers to 01, 01_attention and attention. Those of this list write text with a model.
+writes_text := 05_% 06_% 07_%
+number  = $(firstword $(subst _, ,$(1)))
+aliases = $(1) $(call number,$(1)) $(patsubst $(call number,$(1))_%,%,$(1))
 define lesson_rules
-$(1) $(firstword $(subst _, ,$(1))) $(patsubst $(firstword $(subst _, ,$(1)))_%,%,$(1)): $(BUILD)/$(1) $(if $(filter $(needs_model),$(1)),$(MODEL))
-	@$(BUILD)/$(1) $(if $(filter $(needs_model),$(1)),--model $(MODEL)) $(if $(V),--variant $(V)) $(if $(DEVICE),--device $(DEVICE)) $(ARGS)
-.PHONY: $(1) $(firstword $(subst _, ,$(1))) $(patsubst $(firstword $(subst _, ,$(1)))_%,%,$(1))
+$(call aliases,$(1)): $(BUILD)/$(1) $(if $(filter $(writes_text),$(1)),$(MODEL))
+	@$(BUILD)/$(1) $(if $(filter $(writes_text),$(1)),--model $(MODEL)) \
+	    $(if $(V),--variant $(V)) $(if $(DEVICE),--device $(DEVICE)) $(ARGS)
+.PHONY: $(call aliases,$(1))
 endef
 define test_rules
-test-$(1) test-$(firstword $(subst _, ,$(1))): $(BUILD)/tests/test_$(1)
-	@python3 tests/run.py $(BUILD)/tests/test_$(1)
-.PHONY: test-$(1) test-$(firstword $(subst _, ,$(1)))
+$(sort test-$(1) test-$(call number,$(1))): $(BUILD)/tests/test_$(1)
+	@python3 tests/run.py $$<
+.PHONY: test-$(1) test-$(call number,$(1))
 endef
 $(foreach lesson,$(filter-out 00_run,$(lessons)),$(eval $(call lesson_rules,$(lesson))))
-$(foreach test,$(tests:test_%=%),$(eval $(call test_rules,$(test))))
+$(foreach test,$(tests),$(eval $(call test_rules,$(test))))
 00 00_run: run
 
 $(BUILD)/obj/%.o: %.cpp $(BUILD)/flags | setup
 	@mkdir -p $(@D) && echo "  compile $<" && $(COMPILE) -c $< -o $@
-$(BUILD)/library.a: $(call object,$(library))
+$(BUILD)/library.a: $(call objects,$(library))
 	@rm -f $@ && ar rcs $@ $^
 $(programs): $(BUILD)/%: $(BUILD)/obj/lessons/%/main.o $(BUILD)/library.a
 	@echo "  link    $@" && $(LINK) $^ $(LIBS) -o $@
-$(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(BUILD)/obj/tests/main.o $(BUILD)/library.a
+$(test_programs): $(BUILD)/%: $(BUILD)/obj/%.o $(BUILD)/obj/tests/main.o $(BUILD)/library.a
 	@mkdir -p $(@D) && echo "  link    $@" && $(LINK) $^ $(LIBS) -o $@
-
-# Rewritten only when it differs: a change of compiler or flags recompiles, nothing else does.
+# Rewritten only where it differs: another compiler or other flags compile everything again.
 $(BUILD)/flags: always
-	@mkdir -p $(@D) && echo '$(COMPILE) $(LINK)' | cmp -s - $@ || echo '$(COMPILE) $(LINK)' > $@
-compile_commands.json: $(BUILD)/flags Makefile  ## for editors
-	@for f in $(sources); do printf '%s{"directory": "%s", "file": "%s", "command": "%s -c %s"}' \
-	    "$$comma" "$(CURDIR)" $$f "$(COMPILE)" $$f; comma=', '; done | sed 's/.*/[&]/' > $@
-
+	@mkdir -p $(@D) && echo "$(COMPILE) $(LINK)" | cmp -s - $@ || echo "$(COMPILE) $(LINK)" > $@
+compile_commands.json: $(BUILD)/flags $(sources)
+	@for f in $(sources); do echo "$$comma{\"directory\": \"$(CURDIR)\", \"file\": \"$$f\"," \
+	    "\"command\": \"$(COMPILE) -c $$f\"}"; comma=,; done | sed '1s/^/[/; $$s/$$/]/' > $@
+compile_commands: compile_commands.json  ## for editors
 -include $(patsubst %.cpp,$(BUILD)/obj/%.d,$(sources))
+
+.PHONY: help run test test-long build bench bench-peers seeded-bugs setup model try-model format clean always \
+        compile_commands 00 00_run
 .SECONDARY:
-.PHONY: help run test build clean setup model try-model format always 00 00_run

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Tests the tests: each tests/wrong/NN_what.patch puts a known bug into a copy of the tree, and the tests of lesson NN
+must fail there. The copy takes the built objects along, so only what the bug touches is compiled again.
+
+    python3 tests/wrong/run.py BUILD [make arguments]        all of them; LESSONS="01 03" in the environment for some
+"""
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+SECONDS = 120  # for one test program: a bug that hangs is caught by its time limit
+
+
+class NoFit(Exception):
+    pass
+
+
+def apply(patch, read):
+    """The files of a unified diff after it: {path: text}. read(path) gives the text before. A hunk fits where its old
+    lines stand in the file, at the place nearest to the line that it names."""
+    files, path, lines = {}, None, patch.splitlines(keepends=True)
+    i = 0
+    while i < len(lines):
+        header = re.match(r"\+\+\+ (?:b/)?(\S+)", lines[i])
+        hunk = re.match(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@", lines[i])
+        i += 1
+        if header:
+            path = header.group(1)
+            try:
+                files[path] = read(path).splitlines(keepends=True)
+            except (OSError, KeyError):
+                raise NoFit(f"there is no {path}") from None
+        elif hunk:
+            old, new, n_old, n_new = [], [], int(hunk.group(2) or 1), int(hunk.group(3) or 1)
+            while i < len(lines) and (len(old) < n_old or len(new) < n_new):
+                mark, line = lines[i][0], lines[i][1:] or "\n"  # an empty line may have lost its space
+                if mark in " -\n":
+                    old.append(line)
+                if mark in " +\n":
+                    new.append(line)
+                i += 1
+            text, at = files[path], int(hunk.group(1)) - 1
+            places = [k for k in range(len(text) - len(old) + 1) if text[k:k + len(old)] == old]
+            if not places or old == new:
+                raise NoFit(f"{path}: the hunk at line {at + 1} no longer fits")
+            k = min(places, key=lambda place: abs(place - at))
+            text[k:k + len(old)] = new
+    if not files:
+        raise NoFit("no hunk in it")
+    return {name: "".join(text) for name, text in files.items()}
+
+
+def copy_tree(build, folder):
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    for name in ("lessons", "kernels", "common", "weights", "tests"):
+        shutil.copytree(name, os.path.join(folder, name), ignore=shutil.ignore_patterns("models", "__pycache__"))
+    shutil.copy2("Makefile", folder)
+    os.makedirs(os.path.join(folder, build))
+    for name in ("obj", "tests", "library.a", "flags"):
+        source, target = os.path.join(build, name), os.path.join(folder, build, name)
+        (shutil.copytree if os.path.isdir(source) else shutil.copy2)(source, target)
+    for name in ("weights/models", "build/deps"):  # shared
+        if os.path.isdir(name):
+            os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
+            os.symlink(os.path.abspath(name), os.path.join(folder, name))
+
+
+def catch(patch, folder, build, arguments):
+    """Returns (caught, what happened) and leaves the copy as it was."""
+    def read(path):
+        with open(os.path.join(folder, path)) as file:
+            return file.read()
+
+    def write(path, text):
+        with open(os.path.join(folder, path), "w") as file:
+            file.write(text)
+
+    programs = glob.glob(f"tests/test_{os.path.basename(patch)[:2]}_*.cpp")
+    if len(programs) != 1:
+        return False, "no tests of that lesson"
+    program = os.path.join(build, programs[0][:-len(".cpp")])
+    try:
+        with open(patch) as file:
+            wrong = apply(file.read(), read)
+    except NoFit as reason:
+        return False, str(reason)
+    right = {path: read(path) for path in wrong}
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE") and k != "MFLAGS"}
+    try:
+        for path, text in wrong.items():
+            write(path, text)
+        made = subprocess.run(["make", *arguments, program], cwd=folder, env=environment, capture_output=True, text=True)
+        if made.returncode != 0:
+            return False, "does not compile: " + next((x for x in made.stderr.splitlines() if "error" in x), "?")
+        ran = subprocess.run([sys.executable, "tests/run.py", "--limit", str(SECONDS), program], cwd=folder,
+                             env=environment, capture_output=True, text=True)
+        cases = re.findall(r"^failed: [^:]+: (.*)$", ran.stdout, re.M)
+        return bool(cases), "; ".join(cases) if cases else "no test noticed it"
+    finally:
+        for path, text in right.items():
+            write(path, text)
+
+
+def main():
+    build, arguments = sys.argv[1], sys.argv[2:]
+    lessons = os.environ.get("LESSONS", "").split()
+    patches = [patch for patch in sorted(glob.glob("tests/wrong/*.patch"))
+               if not lessons or os.path.basename(patch)[:2] in lessons]
+    folder = os.path.join(build, "wrong")
+    copy_tree(build, folder)
+    n_caught = 0
+    for patch in patches:
+        began = time.monotonic()
+        caught, what = catch(patch, folder, build, arguments)
+        n_caught += caught
+        name = os.path.basename(patch)[:-len(".patch")]
+        print(f"{'caught' if caught else 'MISSED':7} {name:36} {what}  ({time.monotonic() - began:.0f} s)", flush=True)
+    shutil.rmtree(folder)
+    print(f"{n_caught}/{len(patches)} caught")
+    sys.exit(0 if n_caught == len(patches) and patches else 1)
+
+
+if __name__ == "__main__":
+    main()
