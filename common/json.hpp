@@ -16,6 +16,7 @@ class Json {
     Json(bool b) : value_(b) {}
     Json(int n) : value_(int64_t(n)) {}
     Json(int64_t n) : value_(n) {}
+    Json(uint64_t n) : Json(n <= INT64_MAX ? Json(int64_t(n)) : Json(double(n))) {}
     Json(double x) : value_(x) {}
     Json(const char* text) : value_(std::string(text)) {}
     Json(std::string text) : value_(std::move(text)) {}
@@ -37,6 +38,7 @@ class Json {
     const Json& operator[](const std::string& key) const;  // a missing key throws Error
     const Json& operator[](size_t index) const;
     Json& set(const std::string& key, Json value);  // of an object (null becomes one)
+    void append(std::string key, Json value);       // the same for a key that is known to be new
     void push(Json value);                          // onto an array (null becomes one)
 
     const auto& value() const { return value_; }
@@ -45,7 +47,8 @@ class Json {
     std::variant<std::monostate, bool, int64_t, double, std::string, Array, Object> value_;
 };
 
-Json parse_json(const std::string& text, const char* source);  // source: named in errors
+// source: named in errors. A key that occurs twice in one object is an error, as is anything after the value.
+Json parse_json(const std::string& text, const char* source);
 Json read_json(const std::string& path);
 std::string to_text(const Json& json);  // infinities and NaN become null; invalid UTF-8 U+FFFD
 // Written beside the target and renamed, so that no partial file is ever seen.

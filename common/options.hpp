@@ -48,6 +48,9 @@ struct CommonOptions {
     void add_to(Options& options);
     // After parse: `threads` gets its number; a device that this build lacks is refused by name.
     void check();
+    // Which of the lesson's variants to run, as indices: all, or the one that --variant gives by number (from
+    // 1) or name. "list" prints them and ends the program with status 0.
+    std::vector<int> chosen(const std::vector<std::string>& names) const;
 };
 
 // Runs body(argc, argv) and returns its status; an exception becomes one line on standard error,
