@@ -13,7 +13,7 @@ namespace {
 const char* kind(const Json& json) {
     static const char* const names[] = {"null",   "true or false", "a whole number", "a number",
                                         "a text", "an array",      "an object"};
-    return names[json.value().index()];
+    return names[std::min<size_t>(json.value().index(), 6)];
 }
 
 template <class T>

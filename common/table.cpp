@@ -1,0 +1,93 @@
+// The printed table, and how its numbers are written.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "common/bench.hpp"
+#include "common/error.hpp"
+
+Table::Table(std::vector<std::string> columns, std::string unit)
+    : columns_(std::move(columns)), unit_(std::move(unit)) {}
+
+void Table::add(std::vector<std::string> cells) {
+    if (cells.size() != columns_.size()) {
+        fail("a row of %zu cells in a table of %zu columns", cells.size(), columns_.size());
+    }
+    rows_.push_back(std::move(cells));
+}
+
+namespace {
+
+// Columns on the screen: bytes that go on a UTF-8 character take none.
+size_t width(const std::string& text) {
+    return size_t(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+bool is_number(const std::string& cell) {  // also "85 %", "-" and "[12.3]"
+    return cell.find_first_not_of("0123456789.,+-e%[] ") == std::string::npos || cell == "inf" ||
+           cell == "nan";
+}
+
+}  // namespace
+
+void Table::print() const {
+    std::vector<size_t> widths;
+    std::vector<bool> numeric;
+    for (size_t column = 0; column < columns_.size(); ++column) {
+        widths.push_back(width(columns_[column]));
+        numeric.push_back(!rows_.empty());
+        for (const auto& row : rows_) {
+            widths.back() = std::max(widths.back(), width(row[column]));
+            if (!is_number(row[column])) numeric.back() = false;
+        }
+    }
+    const auto print_row = [&](const std::vector<std::string>& cells) {
+        std::string line;
+        for (size_t column = 0; column < cells.size(); ++column) {
+            const std::string pad(widths[column] - width(cells[column]), ' ');
+            line += (column ? "  " : "") + (numeric[column] ? pad + cells[column] : cells[column] + pad);
+        }
+        line.erase(line.find_last_not_of(' ') + 1);
+        std::printf("%s\n", line.c_str());
+    };
+    if (!unit_.empty()) std::printf("%s\n", unit_.c_str());
+    print_row(columns_);
+    for (const auto& row : rows_) print_row(row);
+}
+
+Json Table::json() const {
+    Json out{Json::Array{}};
+    for (const auto& row : rows_) {
+        Json object{Json::Object{}};
+        for (size_t column = 0; column < columns_.size(); ++column) object.set(columns_[column], row[column]);
+        out.push(std::move(object));
+    }
+    return out;
+}
+
+std::string number(double x, int digits) {
+    if (!std::isfinite(x)) return std::isnan(x) ? "nan" : x > 0 ? "inf" : "-inf";
+    if (x == 0) return "0";
+    // Rounded to the wanted digits first: 999.6 has four digits before the point.
+    const std::string rounded = format_text("%.*e", digits - 1, x);
+    const int exponent = std::atoi(rounded.c_str() + rounded.find('e') + 1);
+    if (exponent < -4 || exponent > 14) return rounded;
+    std::string text = format_text("%.*f", std::max(0, digits - 1 - exponent), std::stod(rounded));
+    const size_t first = x < 0 ? 1 : 0;
+    for (size_t end = std::min(text.find('.'), text.size()); end > first + 3; end -= 3)
+        text.insert(end - 3, ",");
+    return text;
+}
+
+std::string percent(double share) {
+    if (!std::isfinite(share)) return "-";
+    return format_text(std::abs(share) < 0.0995 ? "%.1f %%" : "%.0f %%", 100 * share);
+}
+
+std::string bytes_text(double n_bytes) {
+    static const char* const units[] = {"B", "KB", "MB", "GB", "TB"};
+    size_t unit = 0;
+    // 999.5 would be written "1,000".
+    for (; unit < 4 && std::abs(n_bytes) >= (unit == 0 ? 1000 : 999.5); ++unit) n_bytes /= 1000;
+    return (unit == 0 ? format_text("%.0f", n_bytes) : number(n_bytes)) + " " + units[unit];
+}
