@@ -61,6 +61,7 @@ test-long: test  ## the long ones too, then all of it under sanitizers: at most 
 	@$(MAKE) test SAN=address,undefined BUILD=$(BUILD)/san
 # NN:  ## builds and runs lesson NN (make 01, 01_attention, attention): V=variant, DEVICE=cpu, ARGS=
 # test-NN:  ## builds and runs the tests of lesson NN
+tests: $(test_programs)
 build: $(programs) compile_commands.json  ## every program, into build/
 bench: $(programs) $(MODEL)  ## the table over all lessons (LESSONS="01 03" for some)
 	@python3 tests/bench.py $(BUILD) $(MODEL)
@@ -116,6 +117,7 @@ compile_commands.json: $(BUILD)/flags $(sources)
 compile_commands: compile_commands.json  ## for editors
 -include $(patsubst %.cpp,$(BUILD)/obj/%.d,$(sources))
 
-.PHONY: help run test test-long build bench bench-peers seeded-bugs setup model try-model format clean always \
+.PHONY: help run test test-long tests build bench bench-peers seeded-bugs setup model try-model format clean always \
         compile_commands 00 00_run
 .SECONDARY:
+.DELETE_ON_ERROR:

@@ -24,8 +24,11 @@ def run(program, long, limit, show):
         command = [sys.executable, program]
     else:
         command = [program] + ([] if long else ["--test-suite-exclude=long"])
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                               errors="replace", start_new_session=True)
+    try:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                   errors="replace", start_new_session=True)
+    except OSError as error:
+        return [("failed", "cannot start", str(error))]
     late = threading.Event()
 
     def stop():
@@ -41,7 +44,7 @@ def run(program, long, limit, show):
             name, said = line[len("[start] "):], []
         elif line.startswith(VERDICTS) and name is not None:
             verdict, rest = line[1:].split("] ", 1)
-            cases.append((verdict, name, rest if verdict == "skipped" else "\n".join(said)))
+            cases.append((verdict, name, rest.partition(" s ")[2] if verdict == "skipped" else "\n".join(said)))
             if show:
                 print(f"  {verdict:8}{name}  ({rest.strip()})", flush=True)
             name, said = None, []
