@@ -1,0 +1,109 @@
+// Lesson 05: a whole transformer, from token ids to the scores of the next token.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "common/bench.hpp"
+#include "common/check.hpp"
+#include "common/options.hpp"
+#include "lessons/05_transformer/step_times.hpp"
+#include "weights/open_model.hpp"
+
+namespace {
+
+void print_question(const Config& c, int n_tokens) {
+    std::printf("What does a language model compute?\n");
+    std::printf("  in   ids [%d]\n  out  logits [%d, %d]: for every position, a score for each next token\n", n_tokens,
+                n_tokens, c.vocab_size);
+    std::printf("  model: %d layers, width %d, %d heads of %d sharing %d key heads, feed-forward %d, rope base %g\n\n",
+                c.n_layers, c.d_model, c.n_heads, c.head_dim, c.n_kv_heads, c.d_ff, c.rope_base);
+}
+
+// Every step of one layer: its shape and its norm per token.
+void dump(const Weights& weights, View<const int> ids, int which) {
+    if (which < 0 || which >= weights.config.n_layers) {
+        fail("--dump %d: the model has layers 0 to %d", which, weights.config.n_layers - 1);
+    }
+    std::printf("%-18s %-16s %10s  %s\n", "step", "shape", "norm/token", "first three numbers of the last token");
+    forward(weights, ids, [&](int layer, const char* step, View<const float> x) {
+        if (layer != which && layer != -1) return;
+        double squares = 0;
+        for (const float value : x) squares += double(value) * double(value);
+        const View<const float> last(x.row(x.size(0) - 1).data(), int(x.count()) / x.size(0));
+        std::printf("%-18s %-16s %10.4f  %9.5f %9.5f %9.5f\n", step, x.shape().text().c_str(),
+                    std::sqrt(squares / x.size(0)), double(last(0)), double(last(1)), double(last(2)));
+    });
+}
+
+// What a right model must keep: a later token changes no earlier score. The tolerance is 0.
+bool check_causality(const Weights& weights, View<const int> ids) {
+    const int n = ids.size(0) - 1;
+    const Tensor whole = forward(weights, ids), part = forward(weights, ids.rows(0, n));
+    const Comparison c = compare(part, whole.rows(0, n), 0);
+    std::printf("check: %d tokens alone against the same with one more: worst error %g, tolerance 0: %s\n", n,
+                c.worst_error, c.ok ? "ok" : "FAILED");
+    return c.ok;
+}
+
+Json print_times(const Weights& weights, View<const int> ids) {
+    std::vector<StepTime> steps = time_steps(weights, ids);
+    const Limits limits = machine_limits(1);
+    Table table({"step", "MFLOP", "weights", "CPU 1 thread", "GFLOP/s", "% of bound"}, "ms");
+    StepTime all{"all"};
+    for (const StepTime& s : steps) {
+        all.seconds += s.seconds;
+        all.flops += s.flops;
+        all.bytes += s.bytes;
+    }
+    steps.push_back(all);
+    const StepTime* largest = &steps[0];
+    for (const StepTime& s : steps) {
+        if (s.step != "all" && s.seconds > largest->seconds) largest = &s;
+        const double bound = std::max(s.flops / limits.f32_flops, s.bytes / limits.read_bytes);
+        table.add({s.step, number(s.flops / 1e6), s.bytes ? bytes_text(s.bytes) : "-", number(s.seconds * 1e3),
+                   s.flops ? number(s.flops / s.seconds / 1e9) : "-", s.flops ? percent(bound / s.seconds) : "-"});
+    }
+    std::printf("\nThe reference, %d tokens, all %d layers (bound: the larger of FLOPs at %s GFLOP/s and bytes at %s GB/s)\n",
+                ids.size(0), weights.config.n_layers, number(limits.f32_flops / 1e9).c_str(),
+                number(limits.read_bytes / 1e9).c_str());
+    table.print();
+    std::printf("\nNotice: %s takes %s of the time, and the steps with weights nearly all of it: a model is its matrices.\n",
+                largest->step.c_str(), percent(largest->seconds / all.seconds).c_str());
+    std::printf("It loses: these loops reach %s of what one thread could do; lesson 03 says why, lesson 07 mends it.\n",
+                percent(std::max(all.flops / limits.f32_flops, all.bytes / limits.read_bytes) / all.seconds).c_str());
+    return table.json();
+}
+
+int run(int argc, char** argv) {
+    Options options("05_transformer", "A whole model: families of layers, from token ids to logits.");
+    CommonOptions common;
+    std::string model;
+    bool tiny = false;
+    std::vector<int> ids = {504, 3575, 282, 4649, 314};  // "The capital of France is"
+    int layer = 0;
+    common.add_to(options);
+    options.add("-m,--model", model, "GGUF file of the llama family (make model)");
+    options.flag("--tiny", tiny, "a seeded two-layer model instead of a file");
+    options.add("--ids", ids, "token ids to read", 0, 1 << 24);
+    options.add("--dump", layer, "print every step of this layer with its shape and norm", 0, 1 << 24);
+    options.parse(argc, argv);
+    common.check();
+    const GgufFile file = open_model(model, tiny);
+    const Weights weights = load_weights(file);
+    if (tiny && !options.given("--ids")) ids = {1, 2, 3, 4, 5};
+
+    if (tiny) std::printf("random weights: the text is noise\n");
+    print_question(weights.config, int(ids.size()));
+    if (options.given("--dump")) {
+        dump(weights, ids, layer);
+        return 0;
+    }
+    const bool ok = ids.size() < 2 || check_causality(weights, ids);
+    const Json rows = print_times(weights, ids);
+    if (!common.json.empty()) write_json(common.json, rows);
+    return ok ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return run_program(argc, argv, run); }

@@ -1,0 +1,23 @@
+// Tiny seeded models for tests: awkward sizes, so that every tail is met.
+#pragma once
+
+#include "weights/gguf_writer.hpp"
+#include "weights/tiny_model.hpp"
+
+// Head width 20, grouped heads, nothing a multiple of 16.
+constexpr TinyModel awkward = {.n_layers = 2, .d_model = 60, .n_heads = 3, .n_kv_heads = 1, .d_ff = 100, .context = 128};
+
+// The same file with settings replaced or added: `change` is given a writer to set them on.
+template <class Change>
+GgufFile changed_tiny_model(Change&& change, const TinyModel& shape = awkward) {
+    const GgufFile source = tiny_model(shape);
+    GgufWriter changes, writer;
+    change(changes);
+    change(writer);
+    const GgufFile replaced("changes", changes.bytes());
+    for (const GgufEntry& entry : source.entries()) {
+        if (!replaced.has(entry.key)) writer.copy(entry);
+    }
+    for (const GgufTensor& tensor : source.tensors()) writer.add(tensor);
+    return GgufFile("changed", writer.bytes());
+}
