@@ -1,6 +1,7 @@
 // Measuring: a time with its spread, and the limits of this machine that it stands beside.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <vector>
@@ -20,6 +21,12 @@ Timing measure(const std::function<void()>& body, double min_seconds = 0.2, int 
 Timing measure(Team& team, const std::function<void(const Worker&)>& body, double min_seconds = 0.2,
                int min_samples = 5);
 
+// Makes the compiler compute a result that nobody reads.
+template <class T>
+void keep(const T& value) {
+    asm volatile("" : : "r"(&value) : "memory");
+}
+
 // What this machine can do with n threads, measured, kept for a day in the user's cache folder.
 struct Limits {
     std::string cpu;  // the processor's name
@@ -29,7 +36,14 @@ struct Limits {
 };
 Limits machine_limits(int n_threads, bool fresh = false);
 // Bytes/s read over a working set of this size, which caches may hold. Measured once per size class.
-double read_bandwidth(size_t working_set, int n_threads);
+double read_bandwidth(size_t working_set, int n_threads, bool fresh = false);
+// The same over memory that is there already, such as a model's weights: nothing is reserved, nothing is kept.
+double read_bandwidth(const std::byte* data, size_t n_bytes, Team& team);
+
+// A result as a share of its limit. One above the limit measures the limit once more, which may have been
+// disturbed; a share that is still above 1 is then what it is: a cache that held more than was thought.
+double share_of_peak(double flops, int n_threads);
+double share_of_read(double bytes_per_second, size_t working_set, int n_threads);
 
 // The table that every lesson prints, and the same rows as data.
 //   Table table({"variant", "size", "CPU 1 thread", ...}, "GFLOP/s");
@@ -39,7 +53,7 @@ class Table {
     explicit Table(std::vector<std::string> columns, std::string unit = "");
     void add(std::vector<std::string> cells);  // as many as there are columns
     void print() const;                        // aligned; text left, numbers right
-    Json json() const;                         // [{"variant": "1 ijk", ...}, ...]; numbers stay text as printed
+    Json json() const;  // [{"variant": "1 ijk", ...}, ...]; numbers stay text as printed
 
   private:
     std::vector<std::string> columns_;
@@ -49,5 +63,4 @@ class Table {
 
 std::string number(double x, int digits = 3);  // three significant digits: "0.0123", "4.56", "1,230"
 std::string percent(double share);             // 0.853 -> "85 %"
-std::string bytes_text(double n_bytes);         // "23.0 KB", "538 MB": powers of ten
-
+std::string bytes_text(double n_bytes);        // "23.0 KB", "538 MB": powers of ten

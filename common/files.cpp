@@ -35,14 +35,12 @@ void write_directly(const fs::path& path, const std::string& bytes) {
 }  // namespace
 
 void write_file(const std::string& path, const std::string& bytes) {
-    std::error_code error;
+    std::error_code error;  // a file that is not there yet is no error
     const fs::file_status status = fs::status(path, error);
     if (fs::is_directory(status)) fail("cannot write %s: it is a folder", path.c_str());
     if (fs::exists(status) && !fs::is_regular_file(status)) return write_directly(path, bytes);
     // A link is followed, so that the file it names is replaced and not the link.
-    const fs::path target =
-        fs::is_symlink(fs::symlink_status(path, error)) ? fs::canonical(path, error) : fs::path(path);
-    if (error || target.empty()) fail("cannot write %s: %s", path.c_str(), error.message().c_str());
+    const fs::path target = fs::exists(status) ? fs::canonical(path, error) : fs::path(path);
     const fs::path folder = target.has_parent_path() ? target.parent_path() : ".";
     if (!fs::is_directory(folder, error)) {
         fail("cannot write %s: there is no folder %s", path.c_str(), folder.c_str());
