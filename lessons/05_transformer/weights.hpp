@@ -65,7 +65,7 @@ inline void refuse_unknown_keys(const GgufFile& file) {
 inline Config read_config(const GgufFile& file) {
     const std::string& path = file.path();
     if (file.text("general.architecture") != "llama") {
-        fail("%s: its architecture is %s, this program runs \"llama\"", path.c_str(),
+        fail("%s: its architecture is %s, this program runs llama", path.c_str(),
              quoted(file.text("general.architecture")).c_str());
     }
     refuse_unknown_keys(file);
