@@ -8,6 +8,7 @@
 set -u
 cxx=${CXX:-g++}
 deps=build/deps
+model=weights/models/SmolLM2-135M-Instruct.Q4_1.gguf
 
 die() { echo "setup: $1" >&2; exit 2; }
 ways() { echo "apt install $1 | dnf install $2 | pacman -S $3 | brew install $4"; }
@@ -16,7 +17,7 @@ first_error() { grep -m 1 '^E:' "$1" || tail -n 1 "$1"; }
 # One run of the preprocessor answers for the compiler and the libraries: it prints a word for each missing thing.
 missing_libraries() {
     if [ "${DEPS:-}" = local ] && [ ! -d $deps/libraries ]; then echo all; return; fi
-    $cxx -std=c++20 -x c++ -E -P -isystem $deps/libraries/usr/include - <<'EOF'
+    "$cxx" -std=c++20 -x c++ -E -P -isystem $deps/libraries/usr/include - <<'EOF'
 #if defined(__clang__) ? __clang_major__ < 14 : __GNUC__ < 11
 too-old
 #endif
@@ -75,17 +76,30 @@ install() {  # name of the group, then the packages of apt, dnf, pacman and brew
     if [ "$(id -u)" = 0 ] && [ "${DEPS:-}" != local ]; then apt_as_root $2; else apt_local "$1" $6; fi
 }
 
-command -v "$cxx" > /dev/null ||
-    die "no C++ compiler ($cxx); install with one of: $(ways g++ gcc-c++ gcc gcc)"
-command -v python3 > /dev/null ||
-    die "no python3; install with one of: $(ways python3 python3 python python3)"
-missing=$(missing_libraries) || die "$cxx does not speak C++20: g++ 11, clang 14 and newer do"
-case $missing in *too-old*) die "$cxx is too old: g++ 11, clang 14 and newer will do" ;; esac
+missing= stop=
+if ! command -v "$cxx" > /dev/null; then
+    stop="no C++ compiler ($cxx); install with one of: $(ways g++ gcc-c++ gcc gcc)"
+elif ! command -v python3 > /dev/null; then
+    stop="no python3; install with one of: $(ways python3 python3 python python3)"
+else
+    missing=$(missing_libraries) || stop="$cxx does not speak C++20: g++ 11, clang 14 and newer do"
+    case $missing in *too-old*) stop="$cxx is too old: g++ 11, clang 14 and newer will do" ;; esac
+fi
+[ -z "$stop" ] || [ "${1:-}" = report ] || die "$stop"
 
 case ${1:-} in
 report)
-    echo "found: $($cxx --version | head -n 1); $(python3 --version 2>&1)"
-    if [ "$missing" ]; then echo "missing, make setup gets it:" $missing; else echo "found: all libraries"; fi
+    if [ "$stop" ]; then
+        echo "missing: $stop"
+    else
+        echo "found: $("$cxx" --version | head -n 1), $(python3 --version 2>&1)${missing:+; to be installed:} "$missing
+    fi
+    if [ -e $model ]; then echo "found: $model"; else echo "to be fetched by make run: the model, 93 MB"; fi
+    formatter=$(build/venv/bin/clang-format --version || clang-format-14 --version || clang-format --version) 2> /dev/null
+    case $formatter in
+    *14.0.6*) ;;
+    *) echo "skipped in make test: the check of the format, for want of clang-format 14.0.6" ;;
+    esac
     ;;
 pip)
     has_pip || install pip python3-pip python3-pip python-pip python3 python3-pip
