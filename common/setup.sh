@@ -17,7 +17,7 @@ first_error() { grep -m 1 '^E:' "$1" || tail -n 1 "$1"; }
 # One run of the preprocessor answers for the compiler and the libraries: it prints a word for each missing thing.
 missing_libraries() {
     if [ "${DEPS:-}" = local ] && [ ! -d $deps/libraries ]; then echo all; return; fi
-    "$cxx" -std=c++20 -x c++ -E -P -isystem $deps/libraries/usr/include - <<'EOF'
+    $cxx -std=c++20 -x c++ -E -P -isystem $deps/libraries/usr/include - <<'EOF'
 #if defined(__clang__) ? __clang_major__ < 14 : __GNUC__ < 11
 too-old
 #endif
@@ -77,7 +77,7 @@ install() {  # name of the group, then the packages of apt, dnf, pacman and brew
 }
 
 missing= stop=
-if ! command -v "$cxx" > /dev/null; then
+if ! command -v "${cxx%% *}" > /dev/null; then
     stop="no C++ compiler ($cxx); install with one of: $(ways g++ gcc-c++ gcc gcc)"
 elif ! command -v python3 > /dev/null; then
     stop="no python3; install with one of: $(ways python3 python3 python python3)"
@@ -92,7 +92,8 @@ report)
     if [ "$stop" ]; then
         echo "missing: $stop"
     else
-        echo "found: $("$cxx" --version | head -n 1), $(python3 --version 2>&1)${missing:+; to be installed:} "$missing
+        echo "found: $($cxx --version | head -n 1), $(python3 --version 2>&1)"
+        [ -z "$missing" ] || echo "to be installed:" $missing
     fi
     if [ -e $model ]; then echo "found: $model"; else echo "to be fetched by make run: the model, 93 MB"; fi
     formatter=$(build/venv/bin/clang-format --version || clang-format-14 --version || clang-format --version) 2> /dev/null
