@@ -12,6 +12,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "wrong"))
+import run as seeded_bugs  # noqa: E402 (tests/wrong/run.py)
+
 CLANG_FORMAT = "14.0.6"
 FOLDERS = ("lessons", "kernels", "common", "weights", "tests", "notes", ".ci")
 IGNORED = ("weights/models", "__pycache__")
@@ -109,6 +112,48 @@ def lengths(tree):
             yield f"{path}: {n_lines} lines; at most {limit}"
 
 
+def lesson_parts(tree):
+    """A lesson is its headers and main.cpp, its tests, at least three seeded bugs, and its page in notes/."""
+    for name in sorted({path.split("/")[1] for path in tree if re.match(r"lessons/\d\d_\w+/", path)}):
+        for part in (f"lessons/{name}/main.cpp", f"tests/test_{name}.cpp", f"notes/{name}.md"):
+            if part not in tree:
+                yield f"{part}: missing"
+        n_bugs = sum(bool(re.match(rf"tests/wrong/{name[:2]}_\w+\.patch$", path)) for path in tree)
+        if n_bugs < 3:
+            yield f"tests/wrong/{name[:2]}_*.patch: {n_bugs}; at least 3"
+
+
+def seeded_bugs_fit(tree):
+    for path, text in tree.items():
+        if path.endswith(".patch"):
+            try:
+                seeded_bugs.apply(text, tree.__getitem__)
+            except seeded_bugs.NoFit as reason:
+                yield f"{path}: {reason}"
+
+
+def anchors(markdown):
+    """As GitHub names them: lower case, spaces to dashes, other marks dropped."""
+    headings = re.findall(r"^#+ +(.*)$", re.sub(r"^```.*?^```", "", markdown, flags=re.M | re.S), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-") for heading in headings}
+
+
+def links(tree):
+    for path, text in tree.items():
+        if not path.endswith(".md"):
+            continue
+        text = re.sub(r"^```.*?^```|`[^`\n]*`", "", text, flags=re.M | re.S)
+        for target in re.findall(r"\]\(([^)\s]+)\)", text):
+            file, _, anchor = target.partition("#")
+            where = os.path.normpath(os.path.join(os.path.dirname(path), file)) if file else path
+            if "://" in target or target.startswith("mailto:"):
+                continue
+            if where not in tree and not os.path.exists(where):
+                yield f"{path}: ({target}) leads nowhere"
+            elif anchor and where.endswith(".md") and anchor not in anchors(tree.get(where, "")):
+                yield f"{path}: ({target}): no such heading"
+
+
 def clean_text(tree):
     for path, text in tree.items():
         if path.endswith(".patch") or path.startswith("tests/golden/"):
@@ -167,6 +212,13 @@ RULES = [
     ("lengths: a lesson's header 150 lines (120 in lesson 01), main.cpp 120, tensor.hpp 150", lengths, 4, {
         "lessons/01_a/a.hpp": "\n" * 121, "lessons/02_b/b.hpp": "\n" * 151, "common/tensor.hpp": "\n" * 151,
         "lessons/02_b/main.cpp": "\n" * 121, "lessons/02_b/c.hpp": "\n" * 150, "common/a.hpp": "\n" * 200}),
+    ("a lesson has all its parts", lesson_parts, 2, {
+        "lessons/01_a/main.cpp": "", "tests/test_01_a.cpp": "", "tests/wrong/01_b.patch": ""}),
+    ("seeded bugs still fit the code", seeded_bugs_fit, 1, {
+        "common/a.hpp": "int a;\n", "tests/wrong/01_a.patch": "+++ b/common/a.hpp\n@@ -1 +1 @@\n-int a;\n+int b;\n",
+        "tests/wrong/01_b.patch": "+++ b/common/a.hpp\n@@ -1 +1 @@\n-int c;\n+int b;\n"}),
+    ("links lead somewhere", links, 2, {
+        "notes/no_such_a.md": "# One, two\n[b](no_such_b.md) [c](#one-two) [d](no_such_a.md#three) [e](https://a.org/b)\n"}),
     ("text files end in a newline, no line in a space", clean_text, 3, {
         "notes/a.md": "a \n", "notes/b.md": "b", "Makefile": "a:\r\n"}),
     (f"formatted by clang-format {CLANG_FORMAT}", formatting, 1, {
