@@ -381,7 +381,7 @@ template <class Op>
 SIMD_INLINE float reduce(f32x16 v, Op op) {
     using Four = simd::Register<4>::f32;
     Four quad[4];
-    std::memcpy(quad, &v, sizeof(v));
+    simd::for_parts([&](int i) { std::memcpy(&quad[i * simd::lanes / 4], &v.part[i], sizeof(v.part[0])); });
     const Four sum = op(op(quad[0], quad[2]), op(quad[1], quad[3]));
     return op(op(sum[0], sum[2]), op(sum[1], sum[3]));
 }
