@@ -52,6 +52,7 @@ struct Register {
 
 struct Machine : Register<16> {
     static constexpr const char* name = "AVX-512";
+    static constexpr int n_registers = 32;
     static constexpr bool has_fma = true;
     // "maskz" with a full mask is the plain instruction, whose own header makes g++ 12 warn.
     static constexpr __mmask16 all = 0xffff;
@@ -86,6 +87,7 @@ struct Machine : Register<16> {
 
 struct Machine : Register<8> {
     static constexpr const char* name = "AVX2";
+    static constexpr int n_registers = 16;
     static constexpr bool has_fma = true;
     SIMD_INLINE static __m256i first(int n) {  // all bits set in the lanes below n
         const i32 lane = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -148,6 +150,7 @@ struct FourLanes : Register<4> {
 
 struct Machine : FourLanes {
     static constexpr const char* name = "NEON";
+    static constexpr int n_registers = 32;
     static constexpr bool has_fma = true;
     SIMD_INLINE static f32 fma(f32 a, f32 b, f32 c) {
         return (f32)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
@@ -164,6 +167,7 @@ struct Machine : FourLanes {
 
 struct Machine : FourLanes {
     static constexpr const char* name = "portable";
+    static constexpr int n_registers = 16;
 #if defined(__FP_FAST_FMAF)  // fmaf is an instruction here; elsewhere it would be a library call a lane
     static constexpr bool has_fma = true;
     SIMD_INLINE static f32 fma(f32 a, f32 b, f32 c) {
