@@ -45,7 +45,8 @@ void Table::print() const {
         std::string line;
         for (size_t column = 0; column < cells.size(); ++column) {
             const std::string pad(widths[column] - width(cells[column]), ' ');
-            line += (column ? "  " : "") + (numeric[column] ? pad + cells[column] : cells[column] + pad);
+            if (column > 0) line += "  ";
+            line += numeric[column] ? pad + cells[column] : cells[column] + pad;
         }
         line.erase(line.find_last_not_of(' ') + 1);
         std::printf("%s\n", line.c_str());
@@ -75,7 +76,7 @@ std::string number(double x, int digits) {
     std::string text = format_text("%.*f", std::max(0, digits - 1 - exponent), std::stod(rounded));
     const size_t first = x < 0 ? 1 : 0;
     for (size_t end = std::min(text.find('.'), text.size()); end > first + 3; end -= 3)
-        text.insert(end - 3, ",");
+        text.insert(end - 3, 1, ',');
     return text;
 }
 
