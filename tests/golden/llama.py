@@ -16,7 +16,7 @@ lib.llama_backend_init()
 
 
 class Llama:
-    def __init__(self, path, n_threads=2, vocab_only=False, n_context=512):
+    def __init__(self, path, n_threads=1, vocab_only=False, n_context=512):
         params = lib.llama_model_default_params()
         params.vocab_only = vocab_only
         params.n_gpu_layers = 0

@@ -42,6 +42,7 @@ def write(name, data):
 
 def tokenizer(arguments):
     import bpe
+    from chat import chat_cases
     from llama import Llama
 
     folder = Path(arguments.vocabularies)
@@ -50,6 +51,7 @@ def tokenizer(arguments):
     for name, path in files.items():
         llama = Llama(path, vocab_only=True)
         result = bpe.golden(name, path, llama, reduce_vocabulary=name in published)
+        if name == "smollm2": result["chat_cases"] = chat_cases(path, llama)
         checked = bpe.check_published(result, published.get(name, {}))
         llama.close()
         print(f"{name}: {len(result['cases'])} texts, {checked} of them published")
