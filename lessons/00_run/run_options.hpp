@@ -1,0 +1,85 @@
+// Everything that the command line of 00_run can say.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/batch.hpp"
+#include "common/files.hpp"
+#include "common/options.hpp"
+#include "lessons/00_run/chat.hpp"
+#include "lessons/04_tokenizer/tokenizer.hpp"
+
+struct RunOptions {
+    std::string model, prompt, prompt_file, chat, device = "cpu", weights = "file", activations = "f32",
+                                                  cache = "f32", json;
+    std::vector<int> ids;
+    std::vector<std::string> stops;
+    int max_tokens = 128, context = 0, threads = 0;
+    Sampling sampling;
+    bool want_logits = false;
+};
+
+inline RunOptions parse_run_options(int argc, char** argv) {
+    RunOptions o;
+    std::string stop;
+    Options options("00_run", "The finished engine: a real model writes text, and says what bounds it.");
+    options.group("Model");
+    options.add("-m,--model", o.model, "GGUF file (make model fetches one)");
+    options.group("Prompt, one of");
+    options.add("-p,--prompt", o.prompt, "text to continue");
+    options.add("-f,--prompt-file", o.prompt_file, "the same from a file, byte for byte");
+    options.add("--chat", o.chat, "a user's message, in the file's chat template");
+    options.add("--ids", o.ids, "token ids: 1,2,3", 0, 1 << 24);
+    options.exclusive({"--prompt", "--prompt-file", "--chat", "--ids"});
+    options.group("Choice of tokens");
+    options.add("-n,--max-tokens", o.max_tokens, "stop after so many tokens", 0, 1 << 24);
+    options.add("--temp,--temperature", o.sampling.temperature, "0: always the likeliest token", 0.0f, 1e6f);
+    options.add("--top-k", o.sampling.top_k, "of the k likeliest only; 0: all", 0, 1 << 24);
+    options.add("--top-p", o.sampling.top_p, "of as few as hold the share p; 1: all", 0.0f, 1.0f);
+    options.add("--min-p", o.sampling.min_p, "of those at least so likely as min-p times the likeliest", 0.0f,
+                1.0f);
+    options.add("--repetition-penalty", o.sampling.repetition_penalty,
+                "over 1: what occurred gets less likely", 0.01f, 100.0f);
+    options.add("-s,--seed", o.sampling.seed, "of the draws");
+    options.add("--stop", stop, "a text that ends the answer");
+    options.group("Engine");
+    options.add("-t,--threads", o.threads, "0: one a core", 0, 1024);
+    options.add("-c,--context", o.context, "tokens the cache holds; 0: prompt and answer", 0, 1 << 24);
+    options.add("--device", o.device, "what computes", {"cpu", "sim", "cuda"});
+    options.add("--weights", o.weights, "compute from the file's 16-bit weights as stored, or all in f32",
+                {"file", "f32"});
+    options.add("--activations", o.activations, "type of what flows between the layers", {"f32"});
+    options.add("--cache", o.cache, "type of stored keys and values", {"f32", "f16", "bf16"});
+    options.group("Output");
+    options.add("--json", o.json, "write ids, text and the measured figures to this file");
+    options.flag("--logits", o.want_logits, "and the logits after the prompt, into --json");
+    options.parse(argc, argv);
+
+    if (o.model.empty()) fail("no model: `make model` fetches one, then --model FILE");
+    if (!options.given("--prompt") && !options.given("--prompt-file") && !options.given("--chat") &&
+        o.ids.empty()) {
+        fail("nothing to answer: give --prompt, --prompt-file, --chat or --ids");
+    }
+    if (o.want_logits && o.json.empty()) fail("--logits go into a file: give --json FILE too");
+    if (options.given("--stop")) o.stops.push_back(stop);
+    CommonOptions common;
+    common.device = o.device;
+    common.threads = o.threads;
+    common.check();
+    o.threads = common.threads;
+    return o;
+}
+
+// The ids to start from. A prompt without any is an Error.
+inline std::vector<int> prompt_ids(const RunOptions& o, const GgufFile& file, const Tokenizer& tokenizer) {
+    std::vector<int> ids = o.ids;
+    if (!o.chat.empty()) {
+        ids = chat_prompt(file, tokenizer, o.chat);
+    } else if (ids.empty()) {
+        const std::string text = o.prompt_file.empty() ? o.prompt : read_file(o.prompt_file);
+        ids = tokenizer.with_bos(tokenizer.encode(text));
+    }
+    if (ids.empty()) fail("the prompt is empty");
+    return ids;
+}
