@@ -29,6 +29,10 @@ CXXFLAGS := -std=c++20 -O3 $(MARCH) -ffp-contract=off -Wall -Wextra -Wshadow -We
 ifeq ($(findstring clang,$(shell $(CXX) --version 2>/dev/null)),)
 CXXFLAGS += -Wno-restrict -Wno-stringop-overflow  # g++ 12 sees them in std::string, where they are not (its bug 105651)
 endif
+ifeq ($(shell uname),Darwin)  # where Homebrew keeps the libraries
+export CPLUS_INCLUDE_PATH := $(shell brew --prefix)/include
+export LIBRARY_PATH       := $(shell brew --prefix)/lib
+endif
 ifneq ($(SAN),)
 CXXFLAGS += -Wno-error -g -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
 endif
@@ -51,7 +55,7 @@ programs      := $(lessons:%=$(BUILD)/%)
 test_programs := $(tests:%=$(BUILD)/tests/test_%)
 
 help:
-	@awk -F ':.*## ' '/^(# )?[a-zN][^=]*:.*## / { sub(/^# /, ""); sub(/ .*/, "", $$1); printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^(# )?[a-zN][^=]*:.*## / { sub(/^# /, ""); sub(/ .*/, "", $$1); printf "  make %-17s %s\n", $$1, $$2 }' Makefile
 	@sh common/setup.sh report
 	@echo "Start: make run, then make 01, make test-01"
 
