@@ -30,7 +30,7 @@ std::string visible(int n_tokens, int n_keys) {
 struct Size {
     int n_tokens, n_keys, head_dim;
 };
-const std::vector<Size> sizes = {{1, 1, 1}, {3, 3, 4}, {17, 17, 31}, {31, 33, 64}, {1, 33, 3}, {5, 2, 8}};
+const std::vector<Size> sizes = {{1, 1, 1}, {5, 5, 4}, {17, 17, 31}, {31, 33, 64}, {1, 33, 3}, {5, 2, 8}};
 
 }  // namespace
 
@@ -38,17 +38,20 @@ TEST_CASE("01 a row sees the keys up to its own and none after it") {
     for (auto [n_tokens, n_keys, head_dim] : sizes) {
         const Tensor weights = attention_weights(random_tensor(Shape(n_tokens, head_dim), 1),
                                                  random_tensor(Shape(n_keys, head_dim), 2));
+        std::string wrong;
+        int n_wrong = 0;
         for (int token = 0; token < n_tokens; ++token) {
             const int own_key = n_keys - n_tokens + token;  // the last row is the newest token
             for (int key = 0; key < n_keys; ++key) {
                 const bool sees = weights(token, key) != 0;
-                if (sees == (key <= own_key)) continue;
-                FAIL_CHECK("row " << token << (sees ? " sees key " : " does not see key ") << key << " of "
-                                  << n_keys << ": with " << n_tokens << " tokens it stands at key " << own_key
-                                  << " and sees the keys up to that one");
-                break;
+                if (sees == (key <= own_key) || ++n_wrong > 5) continue;
+                wrong += "\n  row " + std::to_string(token) + (sees ? " sees key " : " does not see key ") +
+                         std::to_string(key) + ": its own key is " + std::to_string(own_key);
             }
         }
+        if (n_wrong)
+            FAIL(n_tokens, " tokens, ", n_keys, " keys, ", n_wrong,
+                 " wrong weights, the first of them:", wrong);
     }
 }
 
