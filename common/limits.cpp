@@ -25,9 +25,8 @@ template <int n_chains>
 float fma_chains(int n_steps, float factor) {
     const f32x16 multiply = f32x16::broadcast(factor), add = f32x16::broadcast(1 - factor);
     f32x16 chain[n_chains];
-    for (int i = 0; i < n_chains; ++i) {  // no two lanes are equal: the compiler would compute equal registers once
-        chain[i] = to_float(i32x16::iota() + i32x16::broadcast(16 * i));
-    }
+    // No two lanes are equal: the compiler would compute equal registers once.
+    for (int i = 0; i < n_chains; ++i) { chain[i] = to_float(i32x16::iota() + i32x16::broadcast(16 * i)); }
     for (int step = 0; step < n_steps; ++step) {
         for (f32x16& x : chain) x = fma(x, multiply, add);
     }
