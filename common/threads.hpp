@@ -22,7 +22,7 @@ class Barrier {
   private:
     const int n_threads_;
     alignas(64) std::atomic<int> arrived_{0};
-    alignas(64) std::atomic<int> generation_{0};
+    alignas(64) std::atomic<unsigned> generation_{0};  // wraps around
 };
 
 struct Range {
@@ -61,9 +61,10 @@ class Team {
     void work(int thread);
 
     const int n_threads_;
-    Barrier barrier_;        // for the program
+    Barrier barrier_;         // for the program
     Barrier start_, finish_;  // around it
-    const std::function<void(const Worker&)>* program_ = nullptr;  // null: the team is dissolved
+    // null: the team is dissolved
+    const std::function<void(const Worker&)>* program_ = nullptr;
     std::exception_ptr error_;
     std::mutex error_mutex_;
     std::vector<std::thread> threads_;
