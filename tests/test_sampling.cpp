@@ -5,7 +5,7 @@
 
 #include "common/check.hpp"
 #include "kernels/sampling/sampling.hpp"
-#include "lessons/06_generation/sampling.hpp"
+#include "lessons/06_generation/samplers.hpp"
 
 namespace {
 
@@ -30,17 +30,6 @@ int fast_sample(View<const float> logits, const Sampling& settings, int position
     cpu::sample(Worker{}, next, logits.reshape(1, logits.size(0)), sampling, positions, history, begin,
                 scratch);
     return next[0];
-}
-
-// The two may differ where the draw lies at a boundary between two shares: how near, as a share.
-double distance_from_share(const std::vector<Candidate>& candidates, int id, float u) {
-    double total = 0, low = 0, share = 0;
-    for (const Candidate& c : candidates) {
-        total += c.weight;
-        if (c.id < id) low += c.weight;
-        if (c.id == id) share = c.weight;
-    }
-    return std::max({low / total - double(u), double(u) - (low + share) / total, 0.0});
 }
 
 std::vector<Sampling> many_settings() {
