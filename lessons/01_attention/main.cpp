@@ -1,0 +1,122 @@
+// Lesson 01: what is attention? The loops, a sentence to look at, and the kernel that the engine uses.
+#include <cstdio>
+
+#include "common/options.hpp"
+#include "lessons/01_attention/attention_bench.hpp"
+#include "lessons/01_attention/sentence.hpp"
+
+namespace {
+
+const std::vector<std::string> variant_names = {"loops", "kernel"};
+
+// The heads of SmolLM2-135M at prefill and decode, and those of a model of 8 billion weights.
+constexpr AttentionSize sizes[] = {{"prefill 16", 16, 16, 9, 3, 64},
+                                   {"prefill 512", 512, 512, 9, 3, 64},
+                                   {"decode 1 of 512", 1, 512, 9, 3, 64},
+                                   {"decode 1 of 2048", 1, 2048, 9, 3, 64},
+                                   {"8B, prefill 2048", 2048, 2048, 32, 8, 128}};
+constexpr double most_flops_of_loops = 1e9;  // above it they take minutes
+
+void print_question() {
+    std::printf(
+        "What is attention?\n"
+        "  in   x [n_tokens, d_model]                     SmolLM2-135M reads 512 tokens: [512, 576]\n"
+        "       q [n_tokens, n_heads, head_dim]           what each token looks for      [512, 9, 64]\n"
+        "       k [n_keys, n_kv_heads, head_dim]          what it can be found by        [512, 3, 64]\n"
+        "       v [n_keys, n_kv_heads, head_dim]          what it hands over             [512, 3, 64]\n"
+        "  out  [n_tokens, n_heads, head_dim]             a weighted mean of values      [512, 9, 64]\n\n"
+        "The weights of one head: a row is a word that looks, a column a word that is seen; . is the "
+        "future\n");
+    print_attention(sentence, sentence_attention());
+    std::printf("\n");
+}
+
+bool check_kernel(uint64_t seed) {
+    const double tolerance = 1e-6;
+    bool ok = true;
+    for (const AttentionSize& s : {AttentionSize{"multi-head, 33 tokens", 33, 33, 4, 4, 64},
+                                   AttentionSize{"grouped-query, the last 17 of 50", 17, 50, 9, 3, 64},
+                                   AttentionSize{"multi-query, one of 129", 1, 129, 8, 1, 80}}) {
+        const Comparison c = compare_kernel(s, seed, tolerance);
+        std::printf(
+            "check: kernel against loops, %-32s %d heads on %d of %d: %.1e of the norm, tolerance %g: %s\n",
+            s.name, s.n_heads, s.n_kv_heads, s.head_dim, c.norm_error, tolerance, c.ok ? "ok" : "FAILED");
+        ok = ok && c.ok;
+    }
+    return ok;
+}
+
+struct Result {
+    int variant;
+    const AttentionSize* size;
+    double one_thread = 0, all_threads = 0;  // seconds; 0: not run
+    double share = 0;                        // of the bound, with the most threads that ran
+};
+
+std::vector<Result> time_variants(const std::vector<int>& variants, uint64_t seed, int n_threads) {
+    std::vector<Result> results;
+    for (const int variant : variants) {
+        for (const AttentionSize& s : sizes) {
+            Result r{variant, &s};
+            if (variant_names[size_t(variant)] == "kernel") {
+                r.one_thread = time_kernel(s, seed, 1);
+                r.all_threads = n_threads > 1 ? time_kernel(s, seed, n_threads) : r.one_thread;
+                r.share = attention_bound(s, n_threads) / r.all_threads;
+            } else if (s.flops() < most_flops_of_loops) {
+                r.one_thread = time_loops(s, seed);
+                r.share = attention_bound(s, 1) / r.one_thread;
+            }
+            results.push_back(r);
+        }
+    }
+    return results;
+}
+
+Json print_times(const std::vector<Result>& results) {
+    Table table({"variant", "size", "MFLOP", "CPU 1 thread", "CPU all threads", "GPU kernel", "GFLOP/s",
+                 "% of bound"},
+                "microseconds; the bound is the larger of FLOPs at peak and bytes at read bandwidth");
+    const auto cell = [](double x) { return x > 0 ? number(x) : "-"; };
+    for (const Result& r : results) {
+        const double best = r.all_threads > 0 ? r.all_threads : r.one_thread, flops = r.size->flops();
+        table.add({std::to_string(r.variant + 1) + " " + variant_names[size_t(r.variant)], r.size->name,
+                   number(flops / 1e6), cell(r.one_thread * 1e6), cell(r.all_threads * 1e6), "-",
+                   best > 0 ? number(flops / best / 1e9) : "-", r.share > 0 ? percent(r.share) : "-"});
+    }
+    table.print();
+    return table.json();
+}
+
+void print_notice(const std::vector<Result>& results) {
+    if (results.size() < 2 * std::size(sizes)) return;  // both variants are needed
+    const Result &loops = results[1], *kernel = &results[std::size(sizes)];
+    std::printf("\nNotice: at 512 tokens the kernel is %s times as fast as the loops and at %s of the bound; "
+                "the sums are the same.\n",
+                number(loops.one_thread / kernel[1].one_thread, 2).c_str(), percent(kernel[1].share).c_str());
+    std::printf("It loses on few tokens: %s of the bound on a prompt of 16, %s at decode. Keys are packed "
+                "there for a few sums only.\n",
+                percent(kernel[0].share).c_str(), percent(kernel[2].share).c_str());
+}
+
+int run(int argc, char** argv) {
+    Options options("01_attention",
+                    "What is attention? Loops, a sentence to look at, and the engine's kernel.");
+    CommonOptions common;
+    common.add_to(options);
+    options.parse(argc, argv);
+    common.check();
+    const std::vector<int> variants = common.chosen(variant_names);
+
+    print_question();
+    const bool ok = check_kernel(common.seed);
+    std::printf("\n");
+    const std::vector<Result> results = time_variants(variants, common.seed, common.threads);
+    const Json rows = print_times(results);
+    print_notice(results);
+    if (!common.json.empty()) write_json(common.json, rows);
+    return ok ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return run_program(argc, argv, run); }
