@@ -121,7 +121,7 @@ $(BUILD)/flags: always
 	@mkdir -p $(@D) && echo "$(COMPILE) $(LINK)" | cmp -s - $@ || echo "$(COMPILE) $(LINK)" > $@
 compile_commands.json: $(BUILD)/flags $(sources)
 	@for f in $(sources); do echo "$$comma{\"directory\": \"$(CURDIR)\", \"file\": \"$$f\"," \
-	    "\"command\": \"$(COMPILE) -c $$f\"}"; comma=,; done | sed '1s/^/[/; $$s/$$/]/' > $@
+	    "\"command\": \"$(filter-out -Wno-% -MMD -MP,$(COMPILE)) -c $$f\"}"; comma=,; done | sed '1s/^/[/; $$s/$$/]/' > $@
 compile_commands: compile_commands.json  ## for editors
 -include $(patsubst %.cpp,$(BUILD)/obj/%.d,$(sources))
 
