@@ -7,15 +7,12 @@
 
 namespace {
 
-const std::vector<std::string> variant_names = {"loops", "kernel"};
-
 // The heads of SmolLM2-135M at prefill and decode, and those of a model of 8 billion weights.
 constexpr AttentionSize sizes[] = {{"prefill 16", 16, 16, 9, 3, 64},
                                    {"prefill 512", 512, 512, 9, 3, 64},
                                    {"decode 1 of 512", 1, 512, 9, 3, 64},
                                    {"decode 1 of 2048", 1, 2048, 9, 3, 64},
                                    {"8B, prefill 2048", 2048, 2048, 32, 8, 128}};
-constexpr double most_flops_of_loops = 1e9;  // above it they take minutes
 
 void print_question() {
     std::printf(
@@ -32,54 +29,27 @@ void print_question() {
 }
 
 bool check_kernel(uint64_t seed) {
-    const double tolerance = 1e-6;
     bool ok = true;
     for (const AttentionSize& s : {AttentionSize{"multi-head, 33 tokens", 33, 33, 4, 4, 64},
                                    AttentionSize{"grouped-query, the last 17 of 50", 17, 50, 9, 3, 64},
                                    AttentionSize{"multi-query, one of 129", 1, 129, 8, 1, 80}}) {
-        const Comparison c = compare_kernel(s, seed, tolerance);
+        const Comparison c = compare_kernel(s, seed, 1e-6);
         std::printf(
-            "check: kernel against loops, %-32s %d heads on %d of %d: %.1e of the norm, tolerance %g: %s\n",
-            s.name, s.n_heads, s.n_kv_heads, s.head_dim, c.norm_error, tolerance, c.ok ? "ok" : "FAILED");
-        ok = ok && c.ok;
+            "check: kernel against loops, %-32s %d heads on %d of %d: off by %.1e, at most 1e-06: %s\n",
+            s.name, s.n_heads, s.n_kv_heads, s.head_dim, c.norm_error, c.ok ? "ok" : "FAILED");
+        ok &= c.ok;
     }
     return ok;
 }
 
-struct Result {
-    int variant;
-    const AttentionSize* size;
-    double one_thread = 0, all_threads = 0;  // seconds; 0: not run
-    double share = 0;                        // of the bound, with the most threads that ran
-};
-
-std::vector<Result> time_variants(const std::vector<int>& variants, uint64_t seed, int n_threads) {
-    std::vector<Result> results;
-    for (const int variant : variants) {
-        for (const AttentionSize& s : sizes) {
-            Result r{variant, &s};
-            if (variant_names[size_t(variant)] == "kernel") {
-                r.one_thread = time_kernel(s, seed, 1);
-                r.all_threads = n_threads > 1 ? time_kernel(s, seed, n_threads) : r.one_thread;
-                r.share = attention_bound(s, n_threads) / r.all_threads;
-            } else if (s.flops() < most_flops_of_loops) {
-                r.one_thread = time_loops(s, seed);
-                r.share = attention_bound(s, 1) / r.one_thread;
-            }
-            results.push_back(r);
-        }
-    }
-    return results;
-}
-
-Json print_times(const std::vector<Result>& results) {
+Json print_times(const std::vector<AttentionResult>& results) {
     Table table({"variant", "size", "MFLOP", "CPU 1 thread", "CPU all threads", "GPU kernel", "GFLOP/s",
                  "% of bound"},
                 "microseconds; the bound is the larger of FLOPs at peak and bytes at read bandwidth");
     const auto cell = [](double x) { return x > 0 ? number(x) : "-"; };
-    for (const Result& r : results) {
+    for (const AttentionResult& r : results) {
         const double best = r.all_threads > 0 ? r.all_threads : r.one_thread, flops = r.size->flops();
-        table.add({std::to_string(r.variant + 1) + " " + variant_names[size_t(r.variant)], r.size->name,
+        table.add({std::to_string(r.variant + 1) + " " + attention_variants[size_t(r.variant)], r.size->name,
                    number(flops / 1e6), cell(r.one_thread * 1e6), cell(r.all_threads * 1e6), "-",
                    best > 0 ? number(flops / best / 1e9) : "-", r.share > 0 ? percent(r.share) : "-"});
     }
@@ -87,9 +57,9 @@ Json print_times(const std::vector<Result>& results) {
     return table.json();
 }
 
-void print_notice(const std::vector<Result>& results) {
+void print_notice(const std::vector<AttentionResult>& results) {
     if (results.size() < 2 * std::size(sizes)) return;  // both variants are needed
-    const Result &loops = results[1], *kernel = &results[std::size(sizes)];
+    const AttentionResult &loops = results[1], *kernel = &results[std::size(sizes)];
     std::printf("\nNotice: at 512 tokens the kernel is %s times as fast as the loops and at %s of the bound; "
                 "the sums are the same.\n",
                 number(loops.one_thread / kernel[1].one_thread, 2).c_str(), percent(kernel[1].share).c_str());
@@ -105,12 +75,17 @@ int run(int argc, char** argv) {
     common.add_to(options);
     options.parse(argc, argv);
     common.check();
-    const std::vector<int> variants = common.chosen(variant_names);
+    const std::vector<int> variants = common.chosen(attention_variants);
 
     print_question();
     const bool ok = check_kernel(common.seed);
     std::printf("\n");
-    const std::vector<Result> results = time_variants(variants, common.seed, common.threads);
+    std::vector<AttentionResult> results;
+    for (const int variant : variants) {
+        for (const AttentionSize& s : sizes) {
+            results.push_back(time_attention(variant, s, common.seed, common.threads));
+        }
+    }
     const Json rows = print_times(results);
     print_notice(results);
     if (!common.json.empty()) write_json(common.json, rows);

@@ -1,4 +1,4 @@
-// One sequence in the form that kernels take: its newest n_tokens tokens as a batch, and a cache that is k and v
+// One sequence in the form that kernels take: its newest n_tokens tokens as a batch, and as a cache k and v
 // themselves. Lesson 07 builds real caches.
 #pragma once
 

@@ -1,5 +1,5 @@
-// A sentence small enough to be read as numbers. Its vectors are made by hand, so that every share of attention
-// can be followed; a trained model finds such vectors by itself, hundreds of numbers long.
+// A sentence small enough to be read as numbers. Its vectors are made by hand, so that every share can be
+// followed; a trained model finds such vectors by itself, hundreds of numbers long.
 #pragma once
 
 #include <cstdio>
@@ -26,7 +26,7 @@ inline Tensor sentence_attention() {
     // k: a word is found by its kind. w_k [4, 5]
     Tensor w_k(4, 5);
     for (int kind = 0; kind < 4; ++kind) w_k(kind, kind) = 1;
-    // q: what each kind looks for, and how badly. w_q [4, 5]: a row for what is sought, a column for who seeks.
+    // q: what each kind looks for, and how badly. w_q [4, 5]: a row is what is sought, a column who seeks.
     //                   article animal thing action pronoun
     const float sought[4][5] = {{0, 4, 4, 0, 0},   // an article
                                 {0, 0, 0, 5, 6},   // an animal
