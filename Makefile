@@ -89,7 +89,7 @@ clean:  ## removes build/; the model stays
 
 # Lesson 01_attention answers to 01, 01_attention and attention. Those of this list write text with a model.
 writes_text := 05_% 06_% 07_%
-number  = $(firstword $(subst _, ,$(1)))
+number  = $(filter 0% 1% 2%,$(firstword $(subst _, ,$(1))))
 aliases = $(1) $(call number,$(1)) $(patsubst $(call number,$(1))_%,%,$(1))
 define lesson_rules
 $(call aliases,$(1)): $(BUILD)/$(1) $(if $(filter $(writes_text),$(1)),$(MODEL))
@@ -98,9 +98,9 @@ $(call aliases,$(1)): $(BUILD)/$(1) $(if $(filter $(writes_text),$(1)),$(MODEL))
 .PHONY: $(call aliases,$(1))
 endef
 define test_rules
-$(sort test-$(1) test-$(call number,$(1))): $(BUILD)/tests/test_$(1)
+$(addprefix test-,$(1) $(call number,$(1))): $(BUILD)/tests/test_$(1)
 	@python3 tests/run.py $$<
-.PHONY: test-$(1) test-$(call number,$(1))
+.PHONY: $(addprefix test-,$(1) $(call number,$(1)))
 endef
 $(foreach lesson,$(filter-out 00_run,$(lessons)),$(eval $(call lesson_rules,$(lesson))))
 $(foreach test,$(tests),$(eval $(call test_rules,$(test))))
