@@ -59,8 +59,8 @@ help:
 	@sh common/setup.sh report
 	@echo "Start: make run, then make 01, make test-01"
 
-run: $(BUILD)/00_run $(MODEL)  ## a real model answers: PROMPT="...", ARGS= for its flags
-	@$(BUILD)/00_run --model $(MODEL) --chat "$$PROMPT" --temperature 0 --max-tokens 64 $(ARGS)
+run: $(BUILD)/00_run $(MODEL)  ## a real model answers: PROMPT="...", ARGS="--temperature 0.8"
+	@$(BUILD)/00_run --model $(MODEL) --chat "$$PROMPT" $(or $(ARGS),--temperature 0 --max-tokens 64)
 test: $(test_programs) try-model  ## every test, in at most 5 minutes
 	@python3 tests/run.py tests/rules.py $(test_programs)
 test-long: test  ## the long ones too, then all of it under sanitizers: at most 30 minutes
