@@ -96,7 +96,7 @@ double GgufFile::real(std::string_view key) const {
     const auto x = load_real(value, 0);
     if (!x) refuse(path_, value, "a real number");
     if (!std::isfinite(*x))
-        fail("%s: key %s is %g, expected a number", path_.c_str(), quoted(key).c_str(), *x);
+        fail("%s: key %s is %g, expected a real number", path_.c_str(), quoted(key).c_str(), *x);
     return *x;
 }
 
@@ -118,7 +118,7 @@ std::vector<int> GgufFile::integers(std::string_view key) const {
     out.reserve(value.length);
     for (size_t i = 0; i < value.length; ++i) {
         const auto n = load_integer(value, i);
-        if (!n || *n < INT_MIN || *n > INT_MAX) refuse(path_, value, "an array of integers of 32 bits");
+        if (!n || *n < INT_MIN || *n > INT_MAX) refuse(path_, value, "an array of 32-bit integers");
         out.push_back(int(*n));
     }
     return out;

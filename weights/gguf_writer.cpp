@@ -1,13 +1,7 @@
 #include "weights/gguf_writer.hpp"
 
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <memory>
-
 #include "common/error.hpp"
+#include "common/files.hpp"
 
 namespace {
 
@@ -102,17 +96,9 @@ std::vector<std::byte> GgufWriter::bytes() const {
 }
 
 void GgufWriter::write(const std::string& path) const {
-    const std::string unfinished = path + "." + std::to_string(getpid());
-    const auto give_up = [&] {
-        const std::string reason = std::strerror(errno);
-        std::remove(unfinished.c_str());
-        fail("cannot write %s: %s", path.c_str(), reason.c_str());
-    };
-    std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(unfinished.c_str(), "wb"), &std::fclose);
-    if (!file) give_up();
+    std::string out;
     emit([&](std::span<const std::byte> part) {
-        if (!part.empty() && std::fwrite(part.data(), 1, part.size(), file.get()) != part.size()) give_up();
+        out.append(reinterpret_cast<const char*>(part.data()), part.size());
     });
-    // A full disk may show only when the buffer is flushed.
-    if (std::fclose(file.release()) != 0 || std::rename(unfinished.c_str(), path.c_str()) != 0) give_up();
+    write_file(path, out);
 }
