@@ -112,7 +112,8 @@ TEST_CASE("05 linear: a row of weights is one output, for every token") {
     CHECK(out(0, 1) == 0);
     CHECK(out(1, 0) == 140);
     CHECK(out(1, 1) == 20);
-    CHECK_THROWS_AS(linear(out, View<const float>(inputs, 3, 2), as_matrix(View<const float>(weights, 2, 3))), Error);
+    CHECK_THROWS_AS(linear(out, View<const float>(inputs, 3, 2), as_matrix(View<const float>(weights, 2, 3))),
+                    Error);
 }
 
 TEST_CASE("05 forward follows an independent float64 forward on every tiny golden file") {
@@ -125,7 +126,8 @@ TEST_CASE("05 forward follows an independent float64 forward on every tiny golde
         for (const Json& prompt : golden["prompts"].items()) {
             const std::vector<int> ids = prompt["ids"].integers();
             Tensor expected(weights.config.vocab_size);
-            for (int i = 0; i < expected.size(0); ++i) expected(i) = float(prompt["logits"][size_t(i)].number());
+            for (int i = 0; i < expected.size(0); ++i)
+                expected(i) = float(prompt["logits"][size_t(i)].number());
             const Tensor logits = forward(weights, ids);
             // Every step is rounded to float once (6e-8); a few dozen steps in a row, and eight digits in the file.
             const Comparison c = compare(logits.row(logits.size(0) - 1), expected, 2e-6);
@@ -170,9 +172,9 @@ TEST_CASE("05 forward: a shared head and the same head stored twice give the sam
 TEST_CASE("05 forward: ids outside the vocabulary, none, and too many are refused") {
     const GgufFile file = tiny_model(awkward);
     const Weights weights = load_weights(file);
-    for (const std::vector<int>& ids : {std::vector<int>{}, std::vector<int>{-1},
-                                        std::vector<int>{weights.config.vocab_size},
-                                        std::vector<int>(size_t(weights.config.context + 1), 1)}) {
+    for (const std::vector<int>& ids :
+         {std::vector<int>{}, std::vector<int>{-1}, std::vector<int>{weights.config.vocab_size},
+          std::vector<int>(size_t(weights.config.context + 1), 1)}) {
         CHECK_THROWS_AS(forward(weights, ids), Error);
     }
 }
@@ -181,23 +183,27 @@ TEST_CASE("05 weights: a file that could only run in part is refused by name") {
     const auto message = [](auto&& change) -> std::string {
         try {
             load_weights(changed_tiny_model(change));
-        } catch (const Error& error) {
-            return error.what();
-        }
+        } catch (const Error& error) { return error.what(); }
         return "accepted";
     };
     const auto nothing = [](GgufWriter&) {};
     CHECK(message(nothing) == "accepted");
-    CHECK(message([](GgufWriter& w) { w.set("general.architecture", "gpt2"); }).find("its architecture is") != std::string::npos);
-    CHECK(message([](GgufWriter& w) { w.set("llama.rope.scaling.type", "yarn"); }).find("llama.rope.scaling.type") !=
+    CHECK(message([](GgufWriter& w) { w.set("general.architecture", "gpt2"); }).find("its architecture is") !=
           std::string::npos);
-    CHECK(message([](GgufWriter& w) { w.set("llama.attention.sliding_window", 16); }).find("sliding_window") !=
+    CHECK(message([](GgufWriter& w) {
+              w.set("llama.rope.scaling.type", "yarn");
+          }).find("llama.rope.scaling.type") != std::string::npos);
+    CHECK(message([](GgufWriter& w) {
+              w.set("llama.attention.sliding_window", 16);
+          }).find("sliding_window") != std::string::npos);
+    CHECK(message([](GgufWriter& w) { w.set("llama.attention.head_count_kv", 4); }).find("share") !=
           std::string::npos);
-    CHECK(message([](GgufWriter& w) { w.set("llama.attention.head_count_kv", 4); }).find("share") != std::string::npos);
     CHECK(message([](GgufWriter& w) { w.set("llama.block_count", 3); }).find("blk.2.") != std::string::npos);
     CHECK(message([](GgufWriter& w) { w.set("llama.block_count", 1); }).find("blk.1.") != std::string::npos);
-    CHECK(message([](GgufWriter& w) { w.set("llama.feed_forward_length", 77); }).find("ffn_gate") != std::string::npos);
-    CHECK(message([](GgufWriter& w) { w.set("llama.block_count", 0); }).find("block_count") != std::string::npos);
+    CHECK(message([](GgufWriter& w) { w.set("llama.feed_forward_length", 77); }).find("ffn_gate") !=
+          std::string::npos);
+    CHECK(message([](GgufWriter& w) { w.set("llama.block_count", 0); }).find("block_count") !=
+          std::string::npos);
     CHECK(message([](GgufWriter& w) { w.set("llama.rope.dimension_count", 5); }).find("dimension_count") !=
           std::string::npos);
 }

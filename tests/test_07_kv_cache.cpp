@@ -55,7 +55,8 @@ Tensor in_steps(Ops& ops, const Weights& weights, const std::vector<int>& ids, i
     return all;
 }
 
-Tensor run_in_chunks(const Weights& weights, const std::vector<int>& ids, int threads, int chunk, Type cache_type) {
+Tensor run_in_chunks(const Weights& weights, const std::vector<int>& ids, int threads, int chunk,
+                     Type cache_type) {
     Runner runner(weights, {.threads = threads, .context = 80, .chunk = chunk, .cache_type = cache_type});
     const View<const float> logits = runner.run(ids);
     Tensor copy(logits.shape());
@@ -72,7 +73,9 @@ void* operator new(size_t n) {
 }
 void* operator new(size_t n, std::align_val_t alignment) {
     ++n_allocations;
-    if (void* p = std::aligned_alloc(size_t(alignment), (n + size_t(alignment) - 1) / size_t(alignment) * size_t(alignment))) return p;
+    if (void* p = std::aligned_alloc(size_t(alignment),
+                                     (n + size_t(alignment) - 1) / size_t(alignment) * size_t(alignment)))
+        return p;
     throw std::bad_alloc();
 }
 void operator delete(void* p) noexcept { std::free(p); }
@@ -109,7 +112,8 @@ TEST_CASE("07 the fast kernels agree with the reference, for every cache type") 
     }
 }
 
-TEST_CASE("07 one prompt, the same bits: chunks of 1, 7, 64 and whole; 1, 2 and 4 threads; every cache type") {
+TEST_CASE(
+    "07 one prompt, the same bits: chunks of 1, 7, 64 and whole; 1, 2 and 4 threads; every cache type") {
     const GgufFile file = tiny_model(awkward);
     const Weights weights = load_weights(file);
     const std::vector<int> ids = some_ids(71, weights.config.vocab_size);
@@ -185,8 +189,10 @@ TEST_CASE("07 a token with slot -1 writes nothing into the cache") {
     const auto check = [&] {
         for (int head = 0; head < c.n_kv_heads; ++head) {
             for (int dim = 0; dim < c.head_dim; ++dim) {
-                REQUIRE(keys(int(kv.offset(0, head, 0)) + dim) == before[kv.offset(0, head, 0) + size_t(dim)]);
-                REQUIRE(keys(int(kv.offset(0, head, 1)) + dim) != before[kv.offset(0, head, 1) + size_t(dim)]);
+                REQUIRE(keys(int(kv.offset(0, head, 0)) + dim) ==
+                        before[kv.offset(0, head, 0) + size_t(dim)]);
+                REQUIRE(keys(int(kv.offset(0, head, 1)) + dim) !=
+                        before[kv.offset(0, head, 1) + size_t(dim)]);
             }
         }
     };

@@ -5,7 +5,8 @@
 #include "weights/tiny_model.hpp"
 
 // Head width 20, three query heads to a key head, nothing a multiple of 16.
-constexpr TinyModel awkward = {.n_layers = 2, .d_model = 120, .n_heads = 6, .n_kv_heads = 2, .d_ff = 100, .context = 128};
+constexpr TinyModel awkward = {
+    .n_layers = 2, .d_model = 120, .n_heads = 6, .n_kv_heads = 2, .d_ff = 100, .context = 128};
 
 // The same file with settings replaced or added: `change` is given a writer to set them on.
 template <class Change>

@@ -9,6 +9,7 @@
 #include "lessons/00_run/report.hpp"
 #include "lessons/00_run/run_options.hpp"
 #include "lessons/06_generation/generate.hpp"
+#include "lessons/07_kv_cache/cost.hpp"
 #include "lessons/07_kv_cache/runner.hpp"
 
 namespace {
@@ -93,7 +94,9 @@ int run(int argc, char** argv) {
 
     report.n_generated = answer.answer_ids().size(0);
     const double mean_length = n_prompt + report.n_generated / 2.0;
-    report.bytes_a_token = double(runner.weight_bytes()) + mean_length * double(runner.cache().bytes_per_token());
+    report.flops_a_token = step_flops(weights.config, n_prompt, 0, 1) / n_prompt;
+    report.bytes_a_token =
+        double(runner.weight_bytes()) + mean_length * double(runner.cache().bytes_per_token());
     const Limits limits = machine_limits(o.threads);
     std::fprintf(stderr, "%s\n", report_line(report, limits).c_str());
     if (!o.json.empty()) {
@@ -104,7 +107,8 @@ int run(int argc, char** argv) {
         add_report(json, report, limits);
         write_json(o.json, json);
     }
-    if (answer.finish() == Finish::error) fail("the model's logits are broken after %d tokens: NaN or infinite", answer.position());
+    if (answer.finish() == Finish::error)
+        fail("the model's logits are broken after %d tokens: NaN or infinite", answer.position());
     return answer.finish() == Finish::cancelled ? 130 : 0;
 }
 

@@ -11,7 +11,7 @@ struct RunReport {
     double prefill_seconds = 0;  // the prompt, up to the first token's logits
     double decode_seconds = 0;   // all tokens after the first
     double bytes_a_token = 0;    // weights, and the cache at its mean length during decode
-    double flops_a_token = 0;    // of prefill: the linear layers
+    double flops_a_token = 0;    // of the prompt, at its mean
 
     double prefill_rate() const { return prefill_seconds > 0 ? n_prompt / prefill_seconds : 0; }
     double decode_rate() const {

@@ -13,9 +13,10 @@ namespace {
 
 void print_question(const Config& c, int n_tokens) {
     std::printf("What does a language model compute?\n");
-    std::printf("  in   ids [%d]\n  out  logits [%d, %d]: for every position, a score for each next token\n", n_tokens,
-                n_tokens, c.vocab_size);
-    std::printf("  model: %d layers, width %d, %d heads of %d sharing %d key heads, feed-forward %d, rope base %g\n\n",
+    std::printf("  in   ids [%d]\n  out  logits [%d, %d]: for every position, a score for each next token\n",
+                n_tokens, n_tokens, c.vocab_size);
+    std::printf("  model: %d layers, width %d, %d heads of %d sharing %d key heads, feed-forward %d, rope "
+                "base %g\n\n",
                 c.n_layers, c.d_model, c.n_heads, c.head_dim, c.n_kv_heads, c.d_ff, c.rope_base);
 }
 
@@ -24,7 +25,8 @@ void dump(const Weights& weights, View<const int> ids, int which) {
     if (which < 0 || which >= weights.config.n_layers) {
         fail("--dump %d: the model has layers 0 to %d", which, weights.config.n_layers - 1);
     }
-    std::printf("%-18s %-16s %10s  %s\n", "step", "shape", "norm/token", "first three numbers of the last token");
+    std::printf("%-18s %-16s %10s  %s\n", "step", "shape", "norm/token",
+                "first three numbers of the last token");
     forward(weights, ids, [&](int layer, const char* step, View<const float> x) {
         if (layer != which && layer != -1) return;
         double squares = 0;
@@ -60,17 +62,22 @@ Json print_times(const Weights& weights, View<const int> ids) {
     for (const StepTime& s : steps) {
         if (s.step != "all" && s.seconds > largest->seconds) largest = &s;
         const double bound = std::max(s.flops / limits.f32_flops, s.bytes / limits.read_bytes);
-        table.add({s.step, number(s.flops / 1e6), s.bytes ? bytes_text(s.bytes) : "-", number(s.seconds * 1e3),
-                   s.flops ? number(s.flops / s.seconds / 1e9) : "-", s.flops ? percent(bound / s.seconds) : "-"});
+        table.add({s.step, number(s.flops / 1e6), s.bytes ? bytes_text(s.bytes) : "-",
+                   number(s.seconds * 1e3), s.flops ? number(s.flops / s.seconds / 1e9) : "-",
+                   s.flops ? percent(bound / s.seconds) : "-"});
     }
-    std::printf("\nThe reference, %d tokens, all %d layers (bound: the larger of FLOPs at %s GFLOP/s and bytes at %s GB/s)\n",
+    std::printf("\nThe reference, %d tokens, all %d layers (bound: the larger of FLOPs at %s GFLOP/s and "
+                "bytes at %s GB/s)\n",
                 ids.size(0), weights.config.n_layers, number(limits.f32_flops / 1e9).c_str(),
                 number(limits.read_bytes / 1e9).c_str());
     table.print();
-    std::printf("\nNotice: %s takes %s of the time, and the steps with weights nearly all of it: a model is its matrices.\n",
+    std::printf("\nNotice: %s takes %s of the time, and the steps with weights nearly all of it: a model is "
+                "its matrices.\n",
                 largest->step.c_str(), percent(largest->seconds / all.seconds).c_str());
-    std::printf("It loses: these loops reach %s of what one thread could do; lesson 03 says why, lesson 07 mends it.\n",
-                percent(std::max(all.flops / limits.f32_flops, all.bytes / limits.read_bytes) / all.seconds).c_str());
+    std::printf(
+        "It loses: these loops reach %s of what one thread could do; lesson 03 says why, lesson 07 mends "
+        "it.\n",
+        percent(std::max(all.flops / limits.f32_flops, all.bytes / limits.read_bytes) / all.seconds).c_str());
     return table.json();
 }
 

@@ -15,7 +15,8 @@
 // The turns of every position: [n_positions, n_rotated / 2, 2] = cosine, sine.
 // frequency_factors [n_rotated / 2], or empty: each pair's angle is divided by its factor (Llama 3.1
 // stretches its slow pairs so, to reach further than it was trained for).
-inline Tensor rope_table(int n_positions, int n_rotated, double base, View<const float> frequency_factors = {}) {
+inline Tensor rope_table(int n_positions, int n_rotated, double base,
+                         View<const float> frequency_factors = {}) {
     Tensor table(n_positions, n_rotated / 2, 2);
     for (int pair = 0; pair < n_rotated / 2; ++pair) {
         double frequency = std::pow(base, -2.0 * pair / n_rotated);

@@ -39,8 +39,8 @@ inline void embed(View<float> out, const Matrix& token_embd, View<const int> ids
 }
 
 // x [n_tokens, d_model] += what the tokens before (and itself) tell each token.
-inline void attention_block(View<float> x, const Config& c, const Layer& layer, int index, View<const int> positions,
-                            View<const float> rope_turns, const Watch& watch) {
+inline void attention_block(View<float> x, const Config& c, const Layer& layer, int index,
+                            View<const int> positions, View<const float> rope_turns, const Watch& watch) {
     const int n_tokens = x.size(0);
     Tensor normed(n_tokens, c.d_model);
     rms_norm(normed, x, layer.attn_norm, c.norm_epsilon);
@@ -72,7 +72,8 @@ inline void attention_block(View<float> x, const Config& c, const Layer& layer, 
 }
 
 // x [n_tokens, d_model] += what each token makes of itself, alone.
-inline void feed_forward_block(View<float> x, const Config& c, const Layer& layer, int index, const Watch& watch) {
+inline void feed_forward_block(View<float> x, const Config& c, const Layer& layer, int index,
+                               const Watch& watch) {
     const int n_tokens = x.size(0);
     Tensor normed(n_tokens, c.d_model);
     rms_norm(normed, x, layer.ffn_norm, c.norm_epsilon);

@@ -6,20 +6,17 @@
 
 // Every array that a step writes, allocated once for the longest step.
 struct Activations {
-    Tensor x;        // [max_tokens, d_model]  the residual stream
-    Tensor q;        // [max_tokens, n_heads, head_dim]
-    Tensor k, v;     // [max_tokens, n_kv_heads, head_dim]
-    Tensor heads;    // [max_tokens, n_heads, head_dim]  what attention returns
-    Tensor hidden;   // [max_tokens, d_ff]
-    Tensor logits;   // [max_logits, vocab_size]
+    Tensor x;       // [max_tokens, d_model]  the residual stream
+    Tensor q;       // [max_tokens, n_heads, head_dim]
+    Tensor k, v;    // [max_tokens, n_kv_heads, head_dim]
+    Tensor heads;   // [max_tokens, n_heads, head_dim]  what attention returns
+    Tensor hidden;  // [max_tokens, d_ff]
+    Tensor logits;  // [max_logits, vocab_size]
 
     Activations(const Config& c, int max_tokens, int max_logits)
-        : x(max_tokens, c.d_model),
-          q(max_tokens, c.n_heads, c.head_dim),
-          k(max_tokens, c.n_kv_heads, c.head_dim),
-          v(max_tokens, c.n_kv_heads, c.head_dim),
-          heads(max_tokens, c.n_heads, c.head_dim),
-          hidden(max_tokens, c.d_ff),
+        : x(max_tokens, c.d_model), q(max_tokens, c.n_heads, c.head_dim),
+          k(max_tokens, c.n_kv_heads, c.head_dim), v(max_tokens, c.n_kv_heads, c.head_dim),
+          heads(max_tokens, c.n_heads, c.head_dim), hidden(max_tokens, c.d_ff),
           logits(max_logits, c.vocab_size) {}
 };
 
@@ -50,6 +47,6 @@ void forward(Ops& ops, const Weights& weights, View<const float> rope, const Bat
         ops.gated_linear(hidden, x, layer.ffn_norm, c.norm_epsilon, layer.ffn_gate, layer.ffn_up);
         ops.linear_add(x, hidden, layer.ffn_down);
     }
-    ops.head(a.logits.rows(0, batch.logit_rows.size(0)), x, batch.logit_rows, weights.output_norm, c.norm_epsilon,
-             weights.output);
+    ops.head(a.logits.rows(0, batch.logit_rows.size(0)), x, batch.logit_rows, weights.output_norm,
+             c.norm_epsilon, weights.output);
 }

@@ -40,9 +40,10 @@ class ContiguousCache {
 inline ContiguousCache::ContiguousCache(Type type, int n_layers, int n_seqs, int n_kv_heads, int context,
                                         int head_dim)
     : n_layers_(n_layers), lengths_(size_t(n_seqs), 0) {
-    if (n_layers < 1 || n_seqs < 1 || n_kv_heads < 1 || context < 1 || head_dim < 1 || is_block_format(type)) {
-        fail("a %s cache of %d layers, %d sequences, %d heads of %d, context %d cannot be", type_name(type), n_layers,
-             n_seqs, n_kv_heads, head_dim, context);
+    if (n_layers < 1 || n_seqs < 1 || n_kv_heads < 1 || context < 1 || head_dim < 1 ||
+        is_block_format(type)) {
+        fail("a %s cache of %d layers, %d sequences, %d heads of %d, context %d cannot be", type_name(type),
+             n_layers, n_seqs, n_kv_heads, head_dim, context);
     }
     for (int seq = 0; seq < n_seqs; ++seq) block_table_.push_back(seq);
     view_.type = type;
@@ -52,7 +53,8 @@ inline ContiguousCache::ContiguousCache(Type type, int n_layers, int n_seqs, int
     view_.token_stride = size_t(head_dim);
     view_.head_stride = view_.token_stride * size_t(context);
     view_.block_stride = view_.head_stride * size_t(n_kv_heads);
-    if (double(view_.block_stride) * n_seqs * n_layers > 1e12) fail("a cache of context %d is too large", context);
+    if (double(view_.block_stride) * n_seqs * n_layers > 1e12)
+        fail("a cache of context %d is too large", context);
     tensor_bytes_ = view_.block_stride * size_t(n_seqs) * type_unit_bytes(type);
     layer_bytes_ = 2 * tensor_bytes_;
     memory_ = BigBuffer(layer_bytes_ * size_t(n_layers));
@@ -72,7 +74,8 @@ inline void ContiguousCache::append(int seq, int n) {
 }
 
 inline void ContiguousCache::truncate(int seq, int length) {
-    if (length < 0 || length > lengths_[size_t(seq)]) fail("cannot cut %d tokens to %d", lengths_[size_t(seq)], length);
+    if (length < 0 || length > lengths_[size_t(seq)])
+        fail("cannot cut %d tokens to %d", lengths_[size_t(seq)], length);
     lengths_[size_t(seq)] = length;
 }
 

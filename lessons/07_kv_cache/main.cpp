@@ -4,51 +4,20 @@
 #include <map>
 
 #include "common/bench.hpp"
-#include "common/check.hpp"
 #include "common/options.hpp"
-#include "lessons/07_kv_cache/reference_ops.hpp"
-#include "lessons/07_kv_cache/step_bench.hpp"
+#include "lessons/07_kv_cache/check_variants.hpp"
 #include "weights/open_model.hpp"
 
 namespace {
 
-Tensor copy(View<const float> x) {
-    Tensor out(x.shape());
-    std::copy(x.begin(), x.end(), out.begin());
-    return out;
-}
-
 void print_question(const Config& c) {
-    const size_t bytes = ContiguousCache(Type::F16, c.n_layers, 1, c.n_kv_heads, 1, c.head_dim).bytes_per_token();
+    const size_t bytes =
+        ContiguousCache(Type::F16, c.n_layers, 1, c.n_kv_heads, 1, c.head_dim).bytes_per_token();
     std::printf("What must be kept so that a step costs one token?\n");
     std::printf("  in   ids [n_new], after n_past tokens whose keys and values are kept\n");
-    std::printf("  kept keys and values [%d layers, 2, %d heads, n_past, %d]: %zu bytes a token in 16 bits\n", c.n_layers,
-                c.n_kv_heads, c.head_dim, bytes);
+    std::printf("  kept keys and values [%d layers, 2, %d heads, n_past, %d]: %zu bytes a token in 16 bits\n",
+                c.n_layers, c.n_kv_heads, c.head_dim, bytes);
     std::printf("  out  logits [1, %d]\n\n", c.vocab_size);
-}
-
-// Each variant at a short prompt against lesson 05; the cached ones also against themselves in one piece.
-bool check_variants(const Weights& weights, int threads) {
-    const std::vector<int> ids = {1, 2, 3, 4, 5, 6, 7};
-    const Tensor all = forward(weights, ids);
-    bool ok = true;
-    for (const StepVariant& variant : step_variants) {
-        Runner runner(weights, {.threads = threads, .context = 16, .cache_type = variant.cache_type});
-        const Tensor whole = copy(runner.run(ids));
-        runner.truncate(0);
-        Tensor stepwise = whole;
-        if (variant.cached) {
-            for (const int& id : ids) stepwise = copy(runner.run(View<const int>(&id, 1)));
-        }
-        // f32: rounding along sums of up to 1536 terms, over 30 layers; 16 bits: the format's own step.
-        const double tolerance = variant.cache_type == Type::F32 ? 1e-5 : variant.cache_type == Type::F16 ? 1e-3 : 1e-2;
-        const Comparison c = compare(stepwise, all.row(6), tolerance);
-        const bool same = compare(stepwise, whole, 0).ok;
-        std::printf("check %-13s against lesson 05: %s, tolerance %g: %s; token by token = whole, bit for bit: %s\n",
-                    variant.name, c.text().c_str(), tolerance, c.ok ? "ok" : "FAILED", same ? "yes" : "NO");
-        ok = ok && c.ok && same;
-    }
-    return ok;
 }
 
 int run(int argc, char** argv) {
@@ -78,37 +47,45 @@ int run(int argc, char** argv) {
     const bool ok = check_variants(weights, common.threads);
 
     std::map<std::pair<int, int>, double> all_threads;  // (variant, position) -> seconds
-    Table table({"variant", "position", "CPU 1 thread", "CPU all threads", "GPU kernel", "GPU with copies", "% of bound"},
+    Table table({"variant", "position", "CPU 1 thread", "CPU all threads", "GPU kernel", "GPU with copies",
+                 "% of bound"},
                 "ms a step");
     for (const int which : wanted) {
         const StepVariant& variant = step_variants[which];
         std::vector<std::array<double, 3>> cells(positions.size());  // one thread, all threads, bound
         for (const int threads : {1, common.threads}) {
-            Runner runner(weights, {.threads = threads, .context = context, .cache_type = variant.cache_type});
+            Runner runner(weights,
+                          {.threads = threads, .context = context, .cache_type = variant.cache_type});
             const Limits limits = machine_limits(threads);
             for (size_t i = 0; i < positions.size(); ++i) {
                 const double seconds = step_seconds(runner, variant.cached, positions[i]);
                 if (threads == 1) cells[i][0] = seconds;
                 cells[i][1] = seconds;
-                cells[i][2] = step_bound(runner, variant.cached, positions[i], limits.read_bytes, limits.f32_flops);
+                cells[i][2] =
+                    step_bound(runner, variant.cached, positions[i], limits.read_bytes, limits.f32_flops);
             }
         }
         for (size_t i = 0; i < positions.size(); ++i) {
             all_threads[{which, positions[i]}] = cells[i][1];
-            table.add({variant.name, std::to_string(positions[i]), number(cells[i][0] * 1e3), number(cells[i][1] * 1e3), "-",
-                       "-", percent(cells[i][2] / cells[i][1])});
+            table.add({variant.name, std::to_string(positions[i]), number(cells[i][0] * 1e3),
+                       number(cells[i][1] * 1e3), "-", "-", percent(cells[i][2] / cells[i][1])});
         }
     }
     std::printf("\nOne step, %d threads in all\n", common.threads);
     table.print();
     if (wanted.size() == std::size(step_variants)) {
         const int near = positions.front(), far = positions.back();
-        std::printf("\nNotice: from position %d to %d a step gets %.1f times slower without a cache, %.2f times with one.\n", near,
-                    far, all_threads[{0, far}] / all_threads[{0, near}], all_threads[{1, far}] / all_threads[{1, near}]);
-        std::printf("It loses: the cache costs %s of memory at position %d, and every step reads all of it; at position %d it "
+        std::printf("\nNotice: from position %d to %d a step gets %.1f times slower without a cache, %.2f "
+                    "times with one.\n",
+                    near, far, all_threads[{0, far}] / all_threads[{0, near}],
+                    all_threads[{1, far}] / all_threads[{1, near}]);
+        std::printf("It loses: the cache costs %s of memory at position %d, and every step reads all of it; "
+                    "at position %d it "
                     "gains %.1f times, at the first token nothing.\n",
-                    bytes_text(2.0 * weights.config.n_layers * weights.config.n_kv_heads * weights.config.head_dim * 4 *
-                               (far + 1)).c_str(), far, near, all_threads[{0, near}] / all_threads[{1, near}]);
+                    bytes_text(2.0 * weights.config.n_layers * weights.config.n_kv_heads *
+                               weights.config.head_dim * 4 * (far + 1))
+                        .c_str(),
+                    far, near, all_threads[{0, near}] / all_threads[{1, near}]);
     }
     if (!common.json.empty()) write_json(common.json, table.json());
     return ok ? 0 : 1;

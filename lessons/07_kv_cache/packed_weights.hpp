@@ -16,13 +16,16 @@ inline PackedWeights pack_weights(Team& team, const Weights& source, bool as_f32
     PackedWeights packed{source, {}};
     std::vector<Matrix*> matrices;
     for (Layer& l : packed.weights.layers) {
-        for (Matrix* m : {&l.attn_q, &l.attn_k, &l.attn_v, &l.attn_output, &l.ffn_gate, &l.ffn_up, &l.ffn_down}) {
+        for (Matrix* m :
+             {&l.attn_q, &l.attn_k, &l.attn_v, &l.attn_output, &l.ffn_gate, &l.ffn_up, &l.ffn_down}) {
             matrices.push_back(m);
         }
     }
     matrices.push_back(&packed.weights.output);
 
-    const auto target = [as_f32](const Matrix& m) { return as_f32 || is_block_format(m.type) ? Type::F32 : m.type; };
+    const auto target = [as_f32](const Matrix& m) {
+        return as_f32 || is_block_format(m.type) ? Type::F32 : m.type;
+    };
     std::vector<size_t> offsets = {0};
     for (const Matrix* m : matrices) {
         const size_t bytes = cpu::packed_bytes(*m, target(*m));
@@ -33,7 +36,8 @@ inline PackedWeights pack_weights(Team& team, const Weights& source, bool as_f32
     std::vector<Matrix> results(matrices.size());
     team.run([&](const Worker& worker) {
         for (size_t i = 0; i < matrices.size(); ++i) {
-            const Matrix m = cpu::pack(worker, packed.memory.data() + offsets[i], *matrices[i], target(*matrices[i]));
+            const Matrix m =
+                cpu::pack(worker, packed.memory.data() + offsets[i], *matrices[i], target(*matrices[i]));
             if (worker.thread == 0) results[i] = m;
         }
     });

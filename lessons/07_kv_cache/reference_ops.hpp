@@ -18,8 +18,8 @@ struct ReferenceOps {
     }
 
     // q [n_tokens, n_heads, head_dim]   k, v [n_tokens, n_kv_heads, head_dim]
-    void rope_store(View<float> q, View<float> k, View<const float> v, View<const float> turns, const Batch& batch,
-                    const KeyValueView& kv) {
+    void rope_store(View<float> q, View<float> k, View<const float> v, View<const float> turns,
+                    const Batch& batch, const KeyValueView& kv) {
         rope(q, batch.positions, turns);
         rope(k, batch.positions, turns);
         for (int token = 0; token < batch.n_tokens(); ++token) {
@@ -66,8 +66,8 @@ struct ReferenceOps {
     }
 
     // Only the rows whose logits are wanted: the head is a fifth of a small model.
-    void head(View<float> logits, View<const float> x, View<const int> rows, View<const float> norm, float epsilon,
-              const Matrix& weights) {
+    void head(View<float> logits, View<const float> x, View<const int> rows, View<const float> norm,
+              float epsilon, const Matrix& weights) {
         Tensor wanted(rows.size(0), x.size(1));
         for (int i = 0; i < rows.size(0); ++i) {
             for (int dim = 0; dim < x.size(1); ++dim) wanted(i, dim) = x(rows(i), dim);

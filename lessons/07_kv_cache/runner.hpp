@@ -13,25 +13,23 @@
 
 struct RunnerOptions {
     int threads = 1;
-    int context = 512;             // tokens that the cache can hold
-    int chunk = 256;               // a longer prompt is computed in pieces of this many tokens
-    bool weights_f32 = false;      // compute in f32 also where the file holds 16 bits
-    Type cache_type = Type::F32;   // F32, F16 or BF16
+    int context = 512;            // tokens that the cache can hold
+    int chunk = 256;              // a longer prompt is computed in pieces of this many tokens
+    bool weights_f32 = false;     // compute in f32 also where the file holds 16 bits
+    Type cache_type = Type::F32;  // F32, F16 or BF16
 };
 
 class Runner {
   public:
     // `source` (and the file under it) must outlive the runner.
     Runner(const Weights& source, const RunnerOptions& options)
-        : team_(options.threads),
-          packed_(pack_weights(team_, source, options.weights_f32)),
-          cache_(options.cache_type, config().n_layers, 1, config().n_kv_heads, options.context, config().head_dim),
+        : team_(options.threads), packed_(pack_weights(team_, source, options.weights_f32)),
+          cache_(options.cache_type, config().n_layers, 1, config().n_kv_heads, options.context,
+                 config().head_dim),
           rope_(rope_table(options.context, config().n_rotated, config().rope_base, source.rope_freqs)),
-          chunk_(std::min(options.chunk, options.context)),
-          activations_(config(), chunk_, 1),
+          chunk_(std::min(options.chunk, options.context)), activations_(config(), chunk_, 1),
           scratch_(options.threads, chunk_, config().d_model, config().d_ff, config().head_dim),
-          positions_(size_t(chunk_)),
-          slots_(size_t(chunk_)) {}
+          positions_(size_t(chunk_)), slots_(size_t(chunk_)) {}
 
     const Config& config() const { return packed_.weights.config; }
     const ContiguousCache& cache() const { return cache_; }
@@ -58,7 +56,8 @@ class Runner {
     void check(View<const int> ids) const {
         if (ids.count() == 0) fail("a step needs at least one token");
         if (ids.size(0) > room()) {
-            fail("%d tokens do not fit: %d of the context's %d are used", ids.size(0), length(), cache_.context());
+            fail("%d tokens do not fit: %d of the context's %d are used", ids.size(0), length(),
+                 cache_.context());
         }
         for (const int id : ids) {
             if (id < 0 || id >= config().vocab_size) {

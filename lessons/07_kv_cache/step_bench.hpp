@@ -4,6 +4,7 @@
 #include <chrono>
 #include <vector>
 
+#include "lessons/07_kv_cache/cost.hpp"
 #include "lessons/07_kv_cache/runner.hpp"
 
 struct StepVariant {
@@ -40,10 +41,8 @@ inline double step_seconds(Runner& runner, bool cached, int position) {
 // The least time that this machine can take: every weight once and the cache once from memory, or the
 // multiplications, whichever is longer.
 inline double step_bound(const Runner& runner, bool cached, int position, double read_bytes, double flops) {
-    const Config& c = runner.config();
-    const double n_tokens = cached ? 1 : position + 1;
     const double kv_bytes = cached ? double(runner.cache().bytes_per_token()) * (position + 1) : 0;
-    const double head = 2.0 * c.vocab_size * c.d_model;
-    const double layer = 2.0 * c.d_model * (2.0 * c.n_heads * c.head_dim + 2.0 * c.n_kv_heads * c.head_dim + 3.0 * c.d_ff);
-    return std::max((double(runner.weight_bytes()) + kv_bytes) / read_bytes, (n_tokens * c.n_layers * layer + head) / flops);
+    const double work = cached ? step_flops(runner.config(), 1, position, 1)
+                               : step_flops(runner.config(), position + 1, 0, 1);
+    return std::max((double(runner.weight_bytes()) + kv_bytes) / read_bytes, work / flops);
 }
