@@ -116,6 +116,7 @@ $(programs): $(BUILD)/%: $(BUILD)/obj/lessons/%/main.o $(BUILD)/library.a
 	@echo "  link    $@" && $(LINK) $^ $(LIBS) -o $@
 $(test_programs): $(BUILD)/%: $(BUILD)/obj/%.o $(BUILD)/obj/tests/main.o $(BUILD)/library.a
 	@mkdir -p $(@D) && echo "  link    $@" && $(LINK) $^ $(LIBS) -o $@
+$(BUILD)/tests/test_00_run: | $(BUILD)/00_run# it starts that program
 # Rewritten only where it differs: another compiler or other flags compile everything again.
 $(BUILD)/flags: always
 	@mkdir -p $(@D) && echo "$(COMPILE) $(LINK)" | cmp -s - $@ || echo "$(COMPILE) $(LINK)" > $@
