@@ -117,6 +117,9 @@ $(programs): $(BUILD)/%: $(BUILD)/obj/lessons/%/main.o $(BUILD)/library.a
 $(test_programs): $(BUILD)/%: $(BUILD)/obj/%.o $(BUILD)/obj/tests/main.o $(BUILD)/library.a
 	@mkdir -p $(@D) && echo "  link    $@" && $(LINK) $^ $(LIBS) -o $@
 $(BUILD)/tests/test_00_run: | $(BUILD)/00_run# it starts that program
+# A test that starts its lesson's program wants it built.
+starts_program := $(patsubst tests/%.cpp,$(BUILD)/tests/%,$(shell grep -l '"tests/program.hpp"' tests/test_*.cpp))
+$(starts_program): $(BUILD)/tests/test_%: | $(BUILD)/%
 # Rewritten only where it differs: another compiler or other flags compile everything again.
 $(BUILD)/flags: always
 	@mkdir -p $(@D) && echo "$(COMPILE) $(LINK)" | cmp -s - $@ || echo "$(COMPILE) $(LINK)" > $@
