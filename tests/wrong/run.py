@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tests the tests: each tests/wrong/NN_what.patch puts a known bug into a copy of the tree, and the tests of lesson NN
-must fail there. The copy takes the built objects along, so only what the bug touches is compiled again.
+must fail there; common_what.patch is for tests/test_common.cpp. The copy takes the built objects along, so only what
+the bug touches is compiled again.
 
     python3 tests/wrong/run.py BUILD [make arguments]        all of them; LESSONS="01 03" in the environment for some
 """
@@ -54,6 +55,16 @@ def apply(patch, read):
     return {name: "".join(text) for name, text in files.items()}
 
 
+def read(path):
+    with open(path) as file:
+        return file.read()
+
+
+def subject(patch):
+    """What the patch's tests are called after: the lesson's number, or a part as in tests/test_common.cpp."""
+    return os.path.basename(patch).split("_")[0]
+
+
 def copy_tree(build, folder):
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
@@ -71,48 +82,35 @@ def copy_tree(build, folder):
 
 
 def catch(patch, folder, build, arguments):
-    """Returns (caught, what happened) and leaves the copy as it was."""
-    def read(path):
-        with open(os.path.join(folder, path)) as file:
-            return file.read()
-
-    def write(path, text):
-        with open(os.path.join(folder, path), "w") as file:
-            file.write(text)
-
-    programs = glob.glob(f"tests/test_{os.path.basename(patch)[:2]}_*.cpp")
+    """Returns (caught, what happened)."""
+    programs = glob.glob(f"tests/test_{subject(patch)}_*.cpp") + glob.glob(f"tests/test_{subject(patch)}.cpp")
     if len(programs) != 1:
         return False, "no tests of that lesson"
     program = os.path.join(build, programs[0][:-len(".cpp")])
+    copy_tree(build, folder)  # anew for each bug, so that no object of the bug before is left
     try:
-        with open(patch) as file:
-            wrong = apply(file.read(), read)
+        wrong = apply(read(patch), lambda path: read(os.path.join(folder, path)))
     except NoFit as reason:
         return False, str(reason)
-    right = {path: read(path) for path in wrong}
+    for path, text in wrong.items():
+        with open(os.path.join(folder, path), "w") as file:
+            file.write(text)
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE") and k != "MFLAGS"}
-    try:
-        for path, text in wrong.items():
-            write(path, text)
-        made = subprocess.run(["make", *arguments, program], cwd=folder, env=environment, capture_output=True, text=True)
-        if made.returncode != 0:
-            return False, "does not compile: " + next((x for x in made.stderr.splitlines() if "error" in x), "?")
-        ran = subprocess.run([sys.executable, "tests/run.py", "--limit", str(SECONDS), program], cwd=folder,
-                             env=environment, capture_output=True, text=True)
-        cases = re.findall(r"^failed: [^:]+: (.*)$", ran.stdout, re.M)
-        return bool(cases), "; ".join(cases) if cases else "no test noticed it"
-    finally:
-        for path, text in right.items():
-            write(path, text)
+    made = subprocess.run(["make", *arguments, program], cwd=folder, env=environment, capture_output=True, text=True)
+    if made.returncode != 0:
+        return False, "does not compile: " + next((x for x in made.stderr.splitlines() if "error" in x), "?")
+    ran = subprocess.run([sys.executable, "tests/run.py", "--limit", str(SECONDS), program], cwd=folder,
+                         env=environment, capture_output=True, text=True)
+    cases = re.findall(r"^failed: [^:]+: (.*)$", ran.stdout, re.M)
+    return bool(cases), "; ".join(cases) if cases else "no test noticed it"
 
 
 def main():
     build, arguments = sys.argv[1], sys.argv[2:]
     lessons = os.environ.get("LESSONS", "").split()
     patches = [patch for patch in sorted(glob.glob("tests/wrong/*.patch"))
-               if not lessons or os.path.basename(patch)[:2] in lessons]
+               if not lessons or subject(patch) in lessons]
     folder = os.path.join(build, "wrong")
-    copy_tree(build, folder)
     n_caught = 0
     for patch in patches:
         began = time.monotonic()
@@ -120,7 +118,7 @@ def main():
         n_caught += caught
         name = os.path.basename(patch)[:-len(".patch")]
         print(f"{'caught' if caught else 'MISSED':7} {name:36} {what}  ({time.monotonic() - began:.0f} s)", flush=True)
-    shutil.rmtree(folder)
+    shutil.rmtree(folder, ignore_errors=True)
     print(f"{n_caught}/{len(patches)} caught")
     sys.exit(0 if n_caught == len(patches) and patches else 1)
 
