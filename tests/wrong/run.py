@@ -5,13 +5,14 @@ the bug touches is compiled again.
 
     python3 tests/wrong/run.py BUILD [make arguments]        all of them; LESSONS="01 03" in the environment for some
 """
+import concurrent.futures
+import functools
 import glob
 import os
 import re
 import shutil
 import subprocess
 import sys
-import time
 
 SECONDS = 120  # for one test program: a bug that hangs is caught by its time limit
 
@@ -81,44 +82,54 @@ def copy_tree(build, folder):
             os.symlink(os.path.abspath(name), os.path.join(folder, name))
 
 
-def catch(patch, folder, build, arguments):
+def failed_cases(program, folder):
+    ran = subprocess.run([sys.executable, "tests/run.py", "--limit", str(SECONDS), program], cwd=folder,
+                         capture_output=True, text=True)
+    return re.findall(r"^failed: [^:]+: (.*)$", ran.stdout, re.M)
+
+
+@functools.lru_cache(maxsize=None)
+def passes_without(program):
+    return not failed_cases(program, ".")
+
+
+def catch(patch, build, arguments):
     """Returns (caught, what happened)."""
     programs = glob.glob(f"tests/test_{subject(patch)}_*.cpp") + glob.glob(f"tests/test_{subject(patch)}.cpp")
     if len(programs) != 1:
         return False, "no tests of that lesson"
     program = os.path.join(build, programs[0][:-len(".cpp")])
-    copy_tree(build, folder)  # anew for each bug, so that no object of the bug before is left
+    if not passes_without(program):
+        return False, "the tests fail without it too"
+    folder = os.path.join(build, "wrong", os.path.basename(patch))
+    copy_tree(build, folder)
     try:
-        wrong = apply(read(patch), lambda path: read(os.path.join(folder, path)))
+        for path, text in apply(read(patch), lambda path: read(os.path.join(folder, path))).items():
+            with open(os.path.join(folder, path), "w") as file:
+                file.write(text)
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE") and k != "MFLAGS"}
+        made = subprocess.run(["make", "-j1", *arguments, program], cwd=folder, env=environment,
+                              capture_output=True, text=True)
+        if made.returncode != 0:
+            return False, "does not compile: " + next((x for x in made.stderr.splitlines() if "error" in x), "?")
+        cases = failed_cases(program, folder)
+        return bool(cases), "; ".join(cases) if cases else "no test noticed it"
     except NoFit as reason:
         return False, str(reason)
-    for path, text in wrong.items():
-        with open(os.path.join(folder, path), "w") as file:
-            file.write(text)
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE") and k != "MFLAGS"}
-    made = subprocess.run(["make", *arguments, program], cwd=folder, env=environment, capture_output=True, text=True)
-    if made.returncode != 0:
-        return False, "does not compile: " + next((x for x in made.stderr.splitlines() if "error" in x), "?")
-    ran = subprocess.run([sys.executable, "tests/run.py", "--limit", str(SECONDS), program], cwd=folder,
-                         env=environment, capture_output=True, text=True)
-    cases = re.findall(r"^failed: [^:]+: (.*)$", ran.stdout, re.M)
-    return bool(cases), "; ".join(cases) if cases else "no test noticed it"
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def main():
     build, arguments = sys.argv[1], sys.argv[2:]
-    lessons = os.environ.get("LESSONS", "").split()
-    patches = [patch for patch in sorted(glob.glob("tests/wrong/*.patch"))
-               if not lessons or subject(patch) in lessons]
-    folder = os.path.join(build, "wrong")
+    wanted = os.environ.get("LESSONS", "").split()
+    patches = [patch for patch in sorted(glob.glob("tests/wrong/*.patch")) if not wanted or subject(patch) in wanted]
     n_caught = 0
-    for patch in patches:
-        began = time.monotonic()
-        caught, what = catch(patch, folder, build, arguments)
-        n_caught += caught
-        name = os.path.basename(patch)[:-len(".patch")]
-        print(f"{'caught' if caught else 'MISSED':7} {name:36} {what}  ({time.monotonic() - began:.0f} s)", flush=True)
-    shutil.rmtree(folder, ignore_errors=True)
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = pool.map(lambda patch: catch(patch, build, arguments), patches)
+        for patch, (caught, what) in zip(patches, results):
+            n_caught += caught
+            print(f"{'caught' if caught else 'MISSED':7} {os.path.basename(patch)[:-len('.patch')]:44} {what}", flush=True)
     print(f"{n_caught}/{len(patches)} caught")
     sys.exit(0 if n_caught == len(patches) and patches else 1)
 
