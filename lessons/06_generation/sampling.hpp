@@ -68,9 +68,9 @@ inline bool can_choose(View<const float> logits) {
     return any;
 }
 
+// The lowest id of equal ones.
 inline int argmax(View<const float> logits) {
-    return int(std::max_element(logits.begin(), logits.end()) -
-               logits.begin());  // the lowest id of equal ones
+    return int(std::max_element(logits.begin(), logits.end()) - logits.begin());
 }
 
 // Prompt and answer are the history. Dividing a negative logit would make it more likely, so those are
@@ -96,7 +96,8 @@ inline std::vector<Candidate> at_temperature(View<const float> logits, float tem
     return candidates;
 }
 
-inline void keep_top_k(std::vector<Candidate>& candidates, int k) {  // 0: all
+// 0: all.
+inline void keep_top_k(std::vector<Candidate>& candidates, int k) {
     if (k > 0 && size_t(k) < candidates.size()) candidates.resize(size_t(k));
 }
 
@@ -111,8 +112,9 @@ inline void keep_top_p(std::vector<Candidate>& candidates, float p) {
     candidates.resize(n_kept);
 }
 
-inline void keep_min_p(std::vector<Candidate>& candidates, float min_p) {  // 0: all
-    const double least = double(min_p) * (1 - share_rounding);             // the first one's weight is 1
+// Against the first one, whose weight is 1. 0: all.
+inline void keep_min_p(std::vector<Candidate>& candidates, float min_p) {
+    const double least = double(min_p) * (1 - share_rounding);
     while (candidates.back().weight < least) candidates.pop_back();
 }
 
