@@ -4,51 +4,8 @@
 // Neither the longest token nor the one further left goes first: only the rank counts.
 #pragma once
 
-#include <algorithm>
-#include <bit>
-#include <climits>
-#include <cstddef>
-#include <cstdint>
-#include <vector>
-
-struct Merge {
-    int rank = INT_MAX;  // INT_MAX: there is no such merge
-    int result = -1;     // the token that takes the place of the two
-    explicit operator bool() const { return result >= 0; }
-};
-
-// (left, right) -> Merge. One array, read from the slot that a multiplication picks up to the first free one:
-// one cache line a question, where a chained map needs two or three.
-class MergeTable {
-  public:
-    explicit MergeTable(size_t n_merges = 0)
-        : slots_(std::bit_ceil(n_merges * 3 / 2 + 2)), shift_(64 - std::countr_zero(slots_.size())) {}
-
-    // A pair that is there already keeps its first rank: false.
-    bool add(int left, int right, Merge merge) {
-        Slot& slot = slots_[find_slot(left, right)];
-        if (slot.merge) return false;
-        slot = {left, right, merge};
-        return true;
-    }
-    Merge find(int left, int right) const { return slots_[find_slot(left, right)].merge; }
-
-  private:
-    struct Slot {
-        int left = -1, right = -1;
-        Merge merge;
-    };
-    size_t find_slot(int left, int right) const {
-        const uint64_t key = uint64_t(uint32_t(left)) << 32 | uint32_t(right);
-        size_t at = (key * 0x9E3779B97F4A7C15u) >> shift_;  // 2^64 / golden ratio spreads neighbouring keys
-        while (slots_[at].merge && (slots_[at].left != left || slots_[at].right != right)) {
-            at = (at + 1) & (slots_.size() - 1);
-        }
-        return at;
-    }
-    std::vector<Slot> slots_;  // never full
-    int shift_;
-};
+#include "lessons/04_tokenizer/merge_table.hpp"
+#include "lessons/04_tokenizer/rank_tree.hpp"
 
 // One merge; false when there is none left. An id of -1 is a byte without a token: it merges with nothing.
 inline bool merge_once(std::vector<int>& ids, const MergeTable& merges) {
@@ -70,60 +27,40 @@ inline void merge_scan(std::vector<int>& ids, const MergeTable& merges) {
     std::erase(ids, -1);
 }
 
-// The lowest rank of a row of pairs as a tournament: each inner node holds the lower of its two children's ranks.
-//            3            leaf i is node n_leaves + i, the children of node k are 2k and 2k + 1, node 1 is the root;
-//        3       7        to change a leaf is to play its matches again, up to the first whose result stays the same.
-//      9   3   7   8
-class RankTree {
-  public:
-    template <class RankOf>
-    RankTree(size_t n, RankOf rank_of) : n_leaves_(std::bit_ceil(n + 1)), best_(2 * n_leaves_, INT_MAX) {
-        for (size_t leaf = 0; leaf < n; ++leaf) best_[n_leaves_ + leaf] = rank_of(leaf);
-        for (size_t node = n_leaves_ - 1; node > 0; --node) best_[node] = lower_child(node);
-    }
-    int lowest() const { return best_[1]; }
-    size_t leftmost_lowest() const {
-        size_t node = 1;
-        while (node < n_leaves_) node = 2 * node + (best_[2 * node] != best_[node]);
-        return node - n_leaves_;
-    }
-    void set(size_t leaf, int rank) {
-        size_t node = n_leaves_ + leaf;
-        best_[node] = rank;
-        while (node /= 2, node > 0 && best_[node] != lower_child(node)) best_[node] = lower_child(node);
-    }
-
-  private:
-    int lower_child(size_t node) const { return std::min(best_[2 * node], best_[2 * node + 1]); }
-    size_t n_leaves_;
-    std::vector<int> best_;
-};
-
 // 2: a linked list, so that a merge touches only its neighbours, and a tournament, so that the next merge is found
 //    without looking at all. Time ~ n log n: a line of 200,000 underscores costs milliseconds, not minutes.
 inline void merge_tree(std::vector<int>& ids, const MergeTable& merges) {
-    const uint32_t n = uint32_t(ids.size());
-    std::vector<uint32_t> previous(n), next(n);  // n or more: there is none
-    for (uint32_t i = 0; i < n; ++i) previous[i] = i - 1, next[i] = i + 1;
-    const auto rank_at = [&](size_t left) {  // of the pair that begins here
-        return next[left] < n ? merges.find(ids[left], ids[next[left]]).rank : INT_MAX;
+    struct Symbol {
+        int id;
+        uint32_t previous, next;  // n or more: there is none
     };
-    RankTree tree(n, rank_at);
+    const uint32_t n = uint32_t(ids.size());
+    std::vector<Symbol> symbols(n);
+    for (uint32_t i = 0; i < n; ++i) symbols[i] = {ids[i], i - 1, i + 1};
+    const auto merge_at = [&](size_t left) {  // of the pair that begins here
+        const uint32_t right = symbols[left].next;
+        return right < n ? merges.find(symbols[left].id, symbols[right].id) : Merge();
+    };
+    RankTree tree(n, [&](size_t i) { return merge_at(i).rank; });
     while (tree.lowest() != INT_MAX) {
-        const size_t left = tree.leftmost_lowest(), right = next[left];
-        ids[left] = merges.find(ids[left], ids[right]).result;
-        ids[right] = -1;  // gone
-        next[left] = next[right];
-        if (next[left] < n) previous[next[left]] = uint32_t(left);
-        tree.set(right, INT_MAX);
-        tree.set(left, rank_at(left));
-        if (previous[left] < n) tree.set(previous[left], rank_at(previous[left]));
+        const size_t at = tree.leftmost_lowest();
+        Symbol& left = symbols[at];
+        const uint32_t right = left.next, after = symbols[right].next;
+        left.id = merge_at(at).result;
+        left.next = after;
+        if (after < n) symbols[after].previous = uint32_t(at);
+        tree.set(right, INT_MAX);  // it is gone
+        tree.set(at, merge_at(at).rank);
+        if (left.previous < n) tree.set(left.previous, merge_at(left.previous).rank);
     }
-    std::erase(ids, -1);
+    ids.clear();
+    for (uint32_t i = 0; i < n; i = symbols[i].next) {
+        if (symbols[i].id >= 0) ids.push_back(symbols[i].id);
+    }
 }
 
 // 3: what the tokenizer calls. Up to about this length the scan's few looks beat setting up the tree.
-constexpr size_t longest_scan = 16;
+constexpr size_t longest_scan = 24;
 inline void merge_piece(std::vector<int>& ids, const MergeTable& merges) {
     ids.size() <= longest_scan ? merge_scan(ids, merges) : merge_tree(ids, merges);
 }

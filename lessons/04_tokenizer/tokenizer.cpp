@@ -126,7 +126,7 @@ std::vector<int> Tokenizer::encode(std::string_view text, SpecialTokens special)
                 for (size_t i = first; i < first + count; ++i) ids.push_back(int(ids[i]));
                 continue;
             }
-            const int whole = whole_pieces_ ? index_.find(tokens_, piece) : -1;
+            const int whole = whole_piece(piece);
             piece_ids.clear();
             if (whole >= 0) {
                 piece_ids.push_back(whole);

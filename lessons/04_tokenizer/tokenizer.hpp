@@ -43,6 +43,8 @@ class Tokenizer {  // never changed once made: threads may share it
     std::vector<std::string_view> split(std::string_view text) const { return split_text(text, split_); }
     std::vector<int> byte_ids(std::string_view piece) const;  // -1: a byte that has no token
     const MergeTable& merges() const { return merges_; }
+    // Llama-3 takes a piece that is a token as that token, whatever the merges would make of it. -1: it is none.
+    int whole_piece(std::string_view piece) const { return whole_pieces_ ? index_.find(tokens_, piece) : -1; }
     // A vocabulary may lack bytes that its makers never met (SmolLM2's: 21 of the 256). encode leaves them out.
     size_t n_lost_bytes(std::string_view text) const {
         return size_t(std::ranges::count(byte_ids(text), -1));
@@ -63,7 +65,7 @@ class Tokenizer {  // never changed once made: threads may share it
     std::array<int, 256> byte_ids_{};
     MergeTable merges_;
     Split split_;
-    bool whole_pieces_;                            // a piece that is a token needs no merges (Llama-3)
+    bool whole_pieces_;
     std::vector<int> specials_;                    // ids, the longest text first
     std::array<std::bitset<256>, 2> first_bytes_;  // of the special tokens that count, by SpecialTokens
     int bos_, eos_;
