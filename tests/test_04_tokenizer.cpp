@@ -302,17 +302,30 @@ TEST_CASE("04 equal pairs that overlap merge from the left, on the short and on 
     }
 }
 
-TEST_CASE("04 scan and heap give the same ids") {
+TEST_CASE("04 scan and tree give the same ids") {
     const std::string text = random_text(1, 20000, {"a", "b", "ab", "ba", "aab", "c"});
     const Tokenizer tokenizer(make_vocabulary(train_bpe(text, 200)));
     for (uint64_t seed = 0; seed < 400; ++seed) {
         const std::string piece = random_text(seed, 1 + seed, {"a", "b", "c", "ab", "d"});
-        Ids scan = tokenizer.byte_ids(piece), heap = scan;
-        if (seed % 5 == 0) scan[scan.size() / 2] = heap[scan.size() / 2] = -1;  // a byte without a token
+        Ids scan = tokenizer.byte_ids(piece), tree = scan;
+        if (seed % 5 == 0) scan[scan.size() / 2] = tree[scan.size() / 2] = -1;  // a byte without a token
         merge_scan(scan, tokenizer.merges());
-        merge_tree(heap, tokenizer.merges());
-        REQUIRE(scan == heap);
+        merge_tree(tree, tokenizer.merges());
+        REQUIRE(scan == tree);
     }
+}
+
+TEST_CASE("04 a byte without a token is left out, and nothing merges across the gap") {
+    Vocabulary vocabulary = make_vocabulary(train_bpe("abab", 1));
+    vocabulary.types.assign(vocabulary.tokens.size(), int(TokenType::normal));
+    vocabulary.types['x'] = int(TokenType::unused);
+    const Tokenizer tokenizer(vocabulary);
+    CHECK(tokenizer.encode("axb") == Ids{'a', 'b'});
+    CHECK(tokenizer.encode("abxxab") == Ids{256, 256});
+    const std::string many(100, 'x');  // the long way
+    CHECK(tokenizer.encode("a" + many + "bab") == Ids{'a', 'b', 256});
+    CHECK(tokenizer.encode(many).empty());
+    CHECK(tokenizer.n_lost_bytes("axb" + many) == 101);
 }
 
 TEST_CASE(
