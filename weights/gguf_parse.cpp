@@ -116,12 +116,13 @@ GgufEntry read_entry(Reader& file) {
     }
     const size_t begin = file.position();
     if (entry.element == GgufKind::text) {
-        for (uint64_t i = 0; i < entry.length; ++i)
-            file.text();  // each takes 8 bytes, so the file's end ends this
-    } else if (const size_t n_bytes = info(entry.element).n_bytes;
-               entry.length > file.remaining() / n_bytes) {
-        file.take(UINT64_MAX);  // refuses: a product could overflow
+        // Each text takes 8 bytes or more, so a length that lies ends at the end of the file.
+        for (uint64_t i = 0; i < entry.length; ++i) file.text();
     } else {
+        const size_t n_bytes = info(entry.element).n_bytes;
+        if (entry.length > file.remaining() / n_bytes) {  // divided: a product could overflow
+            file.refuse("announces ", entry.length, " values in ", file.remaining(), " bytes: ", cut);
+        }
         file.take(entry.length * n_bytes);
     }
     entry.bytes = file.since(begin);
@@ -216,15 +217,15 @@ GgufContents parse_gguf(const std::string& path, std::span<const std::byte> byte
     GgufContents contents;
     for (uint64_t i = 0; i < header.n_entries; ++i) {
         contents.entries.push_back(read_entry(file));
-        if (!contents.entry_index.emplace(contents.entries.back().key, i).second)
-            file.refuse("appears twice");
+        const bool is_new = contents.entry_index.emplace(contents.entries.back().key, i).second;
+        if (!is_new) file.refuse("appears twice");
     }
     const uint64_t alignment = read_alignment(file, contents);
     std::vector<Extent> extents(size_t(header.n_tensors));  // bounded by the file's size: see read_header
     for (uint64_t i = 0; i < header.n_tensors; ++i) {
         contents.tensors.push_back(read_tensor(file, alignment, extents[size_t(i)]));
-        if (!contents.tensor_index.emplace(contents.tensors.back().name, i).second)
-            file.refuse("appears twice");
+        const bool is_new = contents.tensor_index.emplace(contents.tensors.back().name, i).second;
+        if (!is_new) file.refuse("appears twice");
     }
     place_tensors(file, contents, extents, alignment);
     return contents;
