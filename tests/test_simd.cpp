@@ -69,7 +69,7 @@ class GuardedPage {
 }  // namespace
 
 TEST_CASE("simd: arithmetic is that of floats, lane by lane") {
-    MESSAGE(std::string("built for ") + simd::Machine::name);
+    MESSAGE("built for ", simd::Machine::name);
     const std::vector<float> a = random(16, 1, 10), b = random(16, 2, 10), c = random(16, 3, 10);
     const f32x16 va = f32x16::load(a.data()), vb = f32x16::load(b.data()), vc = f32x16::load(c.data());
     for (int i = 0; i < 16; ++i) {
