@@ -45,5 +45,5 @@ struct Sampling {
     float min_p = 0;               // 0: all
     float repetition_penalty = 1;  // 1: none
     uint64_t seed = 0;
-    int sample_index = 0;          // of several answers to one prompt: which
+    int sample_index = 0;  // of several answers to one prompt: which
 };

@@ -33,9 +33,7 @@ inline half to_half(float value) {
     const uint32_t bits = std::bit_cast<uint32_t>(value);
     const uint16_t sign = uint16_t((bits >> 16) & 0x8000);
     const uint32_t magnitude = bits & 0x7fffffff;
-    if (magnitude > 0x7f800000) {
-        return {uint16_t(sign | 0x7e00 | ((magnitude >> 13) & 0x3ff))};
-    }
+    if (magnitude > 0x7f800000) { return {uint16_t(sign | 0x7e00 | ((magnitude >> 13) & 0x3ff))}; }
     if (magnitude >= 0x477ff000) return {uint16_t(sign | 0x7c00)};  // 65,520 and more
     if (magnitude < 0x38800000) {  // under 2^-14: let the float adder round at 2^-24
         const float shifted = std::bit_cast<float>(magnitude) + 0.5f;

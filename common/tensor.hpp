@@ -20,8 +20,8 @@ struct Shape {
 
     Shape() = default;
     template <class... Sizes>
-        requires(sizeof...(Sizes) <= 4 && (std::is_convertible_v<Sizes, int> && ...))
-    explicit Shape(Sizes... n) : sizes{int(n)...}, rank(int(sizeof...(n))) {}
+    requires(sizeof...(Sizes) <= 4 && (std::is_convertible_v<Sizes, int> && ...)) explicit Shape(Sizes... n)
+        : sizes{int(n)...}, rank(int(sizeof...(n))) {}
 
     bool operator==(const Shape&) const = default;
 
@@ -46,17 +46,12 @@ class View {
     View() = default;
     View(T* data, Shape shape) : data_(data), shape_(shape) {}
     template <class... Sizes>
-        requires(sizeof...(Sizes) >= 1 && (std::is_convertible_v<Sizes, int> && ...))
-    View(T* data, Sizes... n) : View(data, Shape(n...)) {}
+    requires(sizeof...(Sizes) >= 1 && (std::is_convertible_v<Sizes, int> && ...)) View(T* data, Sizes... n)
+        : View(data, Shape(n...)) {}
     View(std::vector<std::remove_const_t<T>>& v) : View(v.data(), int(v.size())) {}
-    View(const std::vector<std::remove_const_t<T>>& v)
-        requires std::is_const_v<T>
+    View(const std::vector<std::remove_const_t<T>>& v) requires std::is_const_v<T>
         : View(v.data(), int(v.size())) {}
-    operator View<const T>() const
-        requires(!std::is_const_v<T>)
-    {
-        return {data_, shape_};
-    }
+    operator View<const T>() const requires(!std::is_const_v<T>) { return {data_, shape_}; }
 
     T* data() const { return data_; }
     const Shape& shape() const { return shape_; }
@@ -131,8 +126,8 @@ class Tensor : public View<float> {
   public:
     Tensor() = default;
     template <class... Sizes>
-        requires(sizeof...(Sizes) >= 1 && (std::is_convertible_v<Sizes, int> && ...))
-    explicit Tensor(Sizes... n) : Tensor(Shape(n...)) {}
+    requires(sizeof...(Sizes) >= 1 && (std::is_convertible_v<Sizes, int> && ...)) explicit Tensor(Sizes... n)
+        : Tensor(Shape(n...)) {}
     explicit Tensor(Shape shape) : memory_(shape.count()) { see(shape); }
     Tensor(const Tensor& other) : View(), memory_(other.memory_) { see(other.shape()); }
     Tensor(Tensor&& other) noexcept : View(), memory_(std::move(other.memory_)) { see(other.shape()); }
