@@ -66,22 +66,23 @@ Tensor run_in_chunks(const Weights& weights, const std::vector<int>& ids, int th
 
 }  // namespace
 
-void* operator new(size_t n) {
+// Not inlined: g++ 12 would take a free() beside a new for a mistake.
+[[gnu::noinline]] void* operator new(size_t n) {
     ++n_allocations;
     if (void* p = std::malloc(n ? n : 1)) return p;
     throw std::bad_alloc();
 }
-void* operator new(size_t n, std::align_val_t alignment) {
+[[gnu::noinline]] void* operator new(size_t n, std::align_val_t alignment) {
     ++n_allocations;
     if (void* p = std::aligned_alloc(size_t(alignment),
                                      (n + size_t(alignment) - 1) / size_t(alignment) * size_t(alignment)))
         return p;
     throw std::bad_alloc();
 }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, size_t) noexcept { std::free(p); }
-void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete(void* p, size_t, std::align_val_t) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, size_t) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, size_t, std::align_val_t) noexcept { std::free(p); }
 
 TEST_CASE("07 forward<ReferenceOps> equals lesson 05, bit for bit, in one step and token by token") {
     const GgufFile file = tiny_model(awkward);
