@@ -20,7 +20,7 @@ void encode(const Tokenizer& tokenizer, const std::string& text, bool special, c
     const std::vector<int> ids =
         tokenizer.with_bos(tokenizer.encode(text, special ? SpecialTokens::parse : SpecialTokens::as_text));
     std::string line;
-    for (const int id : ids) line += (line.empty() ? "" : ",") + std::to_string(id);
+    for (const int id : ids) line += format_text(line.empty() ? "%d" : ",%d", id);
     std::printf("%s\n", line.c_str());
     if (const size_t n = tokenizer.n_lost_bytes(text)) {
         std::fprintf(stderr, "%zu bytes left out: this vocabulary has no token for them\n", n);
