@@ -48,19 +48,18 @@ float largest_of(const float* logits, int n) {
     return reduce_max(largest);
 }
 
-// Fills block_largest [n_blocks] and returns the id of the largest of all; -1 as argmax.
-int scan(View<float> block_largest, View<const float> logits) {
-    const int n = logits.size(0);
-    int best_block = 0;
-    for (int block = 0; block < block_largest.size(0); ++block) {
-        const int begin = block * block_width;
-        const float largest = largest_of(logits.data() + begin, std::min(block_width, n - begin));
-        block_largest.data()[block] = largest;
-        if (largest > block_largest.data()[best_block]) best_block = block;
+// The id of the largest, as argmax; block_largest [n_blocks] is filled where there is one.
+int scan(View<const float> logits, float* block_largest) {
+    float best = -INFINITY;
+    int best_begin = 0;
+    for (int begin = 0; begin < logits.size(0); begin += block_width) {
+        const float largest =
+            largest_of(logits.data() + begin, std::min(block_width, logits.size(0) - begin));
+        if (block_largest) block_largest[begin / block_width] = largest;
+        if (largest > best) best = largest, best_begin = begin;
     }
-    const float largest = block_largest(best_block);
-    if (!(std::abs(largest) < INFINITY)) return -1;
-    return int(std::find(logits.data() + best_block * block_width, logits.end(), largest) - logits.data());
+    if (!(std::abs(best) < INFINITY)) return -1;
+    return int(std::find(logits.data() + best_begin, logits.end(), best) - logits.data());
 }
 
 // The candidates from `bound` on, in the order of ids; returns how many.
@@ -115,7 +114,7 @@ float lower_bound(Row& row, const Sampling& s, float largest) {
         return blocks[size_t(s.top_k) - 1];
     }
     if (s.top_k > 0 || s.top_p < 1 || s.min_p == 0) return -INFINITY;
-    return largest + s.temperature * (std::log(s.min_p) - 1e-3f);  // a little lower: keep() decides
+    return largest + s.temperature * (std::log(s.min_p) - 1e-3f);  // a little lower: draw() decides
 }
 
 // The last of the candidates, most likely first, that top-k and top-p keep.
@@ -162,7 +161,12 @@ int draw(Row& row, int count, Candidate cut, float min_p, float u) {
     return row.ids[size_t(n_kept) - 1];  // not reached: u is at most 1 - 2^-24
 }
 
-int choose(Row& row, View<const float> logits, const Sampling& s, int position, View<const int> history) {
+}  // namespace
+
+int argmax(View<const float> logits) { return scan(logits, nullptr); }
+
+int sample(View<const float> logits, View<const int> history, const Sampling& s, int position,
+           SampleScratch::Row& row) {
     if (s.repetition_penalty != 1) {
         std::copy(logits.begin(), logits.end(), row.scores.begin());
         for (const int id : history) {  // always from the original, so once however often the token occurs
@@ -171,27 +175,13 @@ int choose(Row& row, View<const float> logits, const Sampling& s, int position, 
         }
         logits = row.scores;
     }
-    const int best = scan(row.block_largest, logits);
+    const int best = scan(logits, row.block_largest.data());
     if (best < 0 || s.temperature == 0) return best;
     const float largest = logits(best);
     const int count = gather(row, logits, lower_bound(row, s, largest));
     weigh(row, count, largest, s.temperature);
     const float u = uniform(s.seed, uint32_t(position), uint32_t(s.sample_index), Purpose::sample);
     return draw(row, count, find_cut(row, count, s), s.min_p, u);
-}
-
-}  // namespace
-
-int argmax(View<const float> logits) {
-    float best = -INFINITY;
-    int best_begin = 0;
-    for (int begin = 0; begin < logits.size(0); begin += block_width) {
-        const float largest =
-            largest_of(logits.data() + begin, std::min(block_width, logits.size(0) - begin));
-        if (largest > best) best = largest, best_begin = begin;
-    }
-    if (!(std::abs(best) < INFINITY)) return -1;
-    return int(std::find(logits.data() + best_begin, logits.end(), best) - logits.data());
 }
 
 SampleScratch::SampleScratch(int n_threads, int vocab_size) : rows_(size_t(n_threads)) {
@@ -210,7 +200,7 @@ void sample(const Worker& worker, View<int> next, View<const float> logits, View
     for (int r = rows.begin; r < rows.end; ++r) {
         const View<const int> said =
             history.count() ? history.rows(history_begin(r), history_begin(r + 1)) : history;
-        next(r) = choose(scratch.row(worker.thread), logits.row(r), sampling(r), positions(r), said);
+        next(r) = sample(logits.row(r), said, sampling(r), positions(r), scratch.row(worker.thread));
     }
     worker.sync();  // every row is chosen before anyone reads one
 }

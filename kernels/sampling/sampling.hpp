@@ -38,12 +38,16 @@ class SampleScratch {
     std::vector<Row> rows_;
 };
 
-// next [n_rows]: the token chosen for each row of logits [n_rows, vocab_size], or -1 for a row whose logits are
-// broken; the other rows do not notice.
-//   positions [n_rows]          where the new token will stand in its sequence: the draw depends on it and the seed
-//   history_begin [n_rows + 1]  row r's prompt and answer are history[begin[r]] .. history[begin[r + 1] - 1];
-//                               read only where a repetition penalty is asked for
+// One choice, with the arguments of the lesson's sample. -1: the logits are broken.
+//   position   where the new token will stand in its sequence: the draw depends on it and on the seed
+//   history    prompt and answer; read only where a repetition penalty is asked for
 // Settings and ids must have been checked (lesson 06: check_sampling).
+int sample(View<const float> logits, View<const int> history, const Sampling& settings, int position,
+           SampleScratch::Row& row);
+
+// The same for a batch, the rows shared among the team: next [n_rows], logits [n_rows, vocab_size], sampling and
+// positions [n_rows]. Row r's history is history[begin[r]] .. history[begin[r + 1] - 1], begin [n_rows + 1]. A row
+// with broken logits gets -1; the others do not notice.
 void sample(const Worker& worker, View<int> next, View<const float> logits, View<const Sampling> sampling,
             View<const int> positions, View<const int> history, View<const int> history_begin,
             SampleScratch& scratch);

@@ -45,8 +45,9 @@ View<const float> prefill(Runner& runner, const std::vector<int>& prompt) {
 
 // Feeds the answer token by token until it is over; fills the report.
 void decode(Runner& runner, View<const float> logits, Generation& answer, const Sampling& sampling) {
+    cpu::SampleScratch scratch(1, logits.size(0));
     while (!answer.finished()) {
-        show(answer.push(sample(logits, answer.ids(), sampling, answer.position())));
+        show(answer.push(cpu::sample(logits, answer.ids(), sampling, answer.position(), scratch.row(0))));
         if (answer.finished()) break;
         if (interrupted) {
             show(answer.end(Finish::cancelled));
