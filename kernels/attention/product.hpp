@@ -21,8 +21,8 @@ struct Product {
     int n_columns, n;  // columns: a multiple of 16; n >= 1
 };
 
-// Sums of 16 lanes that fit the registers, beside the numbers they are made of.
-constexpr int max_sums = simd::n_parts == 1 ? 24 : simd::n_parts == 2 ? 6 : 3;
+// Sums that fit the registers, beside 16 columns and a coefficient: 30 (AVX-512), 6 (AVX2, NEON) or 2.
+constexpr int max_sums = (simd::Machine::n_registers - 1) / simd::n_parts - 1;
 constexpr int max_rows = std::min(max_sums, 12);  // of one product
 
 template <int n_rows, int n_vectors>
