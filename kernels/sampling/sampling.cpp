@@ -86,20 +86,24 @@ void weigh(Row& row, int count, float largest, float temperature) {
     }
 }
 
+double weight_of(const Candidate* begin, const Candidate* end) {
+    double sum = 0;
+    for (const Candidate* c = begin; c < end; ++c) sum += double(c->weight);
+    return sum;
+}
+
 // The last candidate, most likely first, of the fewest that reach `enough` together. Half of them at a time is
 // put in its place, and the half that holds the crossing is looked at again: 2n steps in all.
 Candidate crossing(Candidate* begin, Candidate* end, double enough) {
-    double before = 0;  // weight of all candidates in front of `begin`
     while (end - begin > 1) {
         Candidate* middle = begin + (end - begin) / 2;
         std::nth_element(begin, middle, end, comes_before);
-        double half = 0;
-        for (const Candidate* c = begin; c < middle; ++c) half += double(c->weight);
-        if (before + half >= enough) {
+        const double half = weight_of(begin, middle);
+        if (half >= enough) {
             end = middle;
         } else {
             begin = middle;
-            before += half;
+            enough -= half;
         }
     }
     return *begin;
@@ -121,23 +125,21 @@ float lower_bound(Row& row, const Sampling& s, float largest) {
 Candidate find_cut(Row& row, int count, const Sampling& s) {
     Candidate cut = {-INFINITY, std::numeric_limits<int>::max(), 0};
     if (s.top_k == 0 && s.top_p >= 1) return cut;
-    Candidate* const begin = row.ranked.data();
-    Candidate* end = begin + count;
-    for (int i = 0; i < count; ++i)
-        begin[i] = {row.logits[size_t(i)], row.ids[size_t(i)], row.weights[size_t(i)]};
+    double total = 0;
+    for (int i = 0; i < count; ++i) total += double(row.weights[size_t(i)]);
+    const double least = s.top_k == 0 ? (1 - double(s.top_p)) * total / count : 0;
+    Candidate *const begin = row.ranked.data(), *end = begin;
+    for (int i = 0; i < count; ++i) {
+        *end = {row.logits[size_t(i)], row.ids[size_t(i)], row.weights[size_t(i)]};
+        end += double(end->weight) >= least;
+    }
     if (s.top_k > 0 && s.top_k < count) {
+        std::nth_element(begin, begin + s.top_k - 1, end, comes_before);
         end = begin + s.top_k;
-        std::nth_element(begin, end - 1, begin + count, comes_before);
         cut = end[-1];
+        total = weight_of(begin, end);
     }
-    if (s.top_p < 1) {
-        double total = 0;
-        for (const Candidate* c = begin; c < end; ++c) total += double(c->weight);
-        const float least = float((1 - double(s.top_p)) * total / double(end - begin));
-        end = std::partition(begin, end, [least](const Candidate& c) { return c.weight >= least; });
-        cut = crossing(begin, end, (double(s.top_p) - share_rounding) * total);
-    }
-    return cut;
+    return s.top_p < 1 ? crossing(begin, end, (double(s.top_p) - share_rounding) * total) : cut;
 }
 
 // u in [0, 1) falls into the share of one of those kept, side by side in the order of ids.
