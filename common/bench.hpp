@@ -35,6 +35,8 @@ struct Limits {
     double read_bytes = 0;  // bytes/s read over 512 MiB (the better of 4 KiB and huge pages)
 };
 Limits machine_limits(int n_threads, bool fresh = false);
+std::string processor_name();
+double f32_peak(int n_threads, bool fresh = false);  // FLOP/s
 // Bytes/s read over a working set of this size, which caches may hold. Measured once per size class.
 double read_bandwidth(size_t working_set, int n_threads, bool fresh = false);
 // The same over memory that is there already, such as a model's weights: nothing is reserved, nothing is kept.

@@ -95,7 +95,7 @@ double measure_read(size_t n_bytes, int n_threads) {
 
 // ---- What is kept
 
-std::string cpu_name() {
+std::string find_processor_name() {
     std::ifstream info("/proc/cpuinfo");
     std::string line, name;
     while (name.empty() && std::getline(info, line)) {
@@ -162,8 +162,8 @@ void write_kept(const Kept& kept) {
 
 // The figure of this day, or a new one. `fresh` measures in any case; the better figure is the limit.
 double limit(const std::string& what, int n_threads, bool fresh, const std::function<double()>& measured) {
-    const std::string key = format_text("%s, %s, %d threads, %s", cpu_name().c_str(), build_kind().c_str(),
-                                        n_threads, what.c_str());
+    const std::string key = format_text("%s, %s, %d threads, %s", processor_name().c_str(),
+                                        build_kind().c_str(), n_threads, what.c_str());
     static Kept known;
     if (!known.contains(key)) {
         const Kept kept = read_kept();
@@ -196,24 +196,30 @@ double read_bandwidth(const std::byte* data, size_t n_bytes, Team& team) {
 
 double read_bandwidth(size_t working_set, int n_threads, bool fresh) {
     // Four size classes an octave; nothing is larger than memory_size.
-    const double step = std::round(4 * std::log2(std::max(double(working_set), 4096.0))) / 4;
+    const double least = 4096.0 * n_threads;  // whole blocks for every thread
+    const double step = std::round(4 * std::log2(std::max(double(working_set), least))) / 4;
     const size_t size = std::min(memory_size, size_t(std::exp2(step)) / 4096 * 4096);
     return limit(format_text("read %zu KiB", size >> 10), n_threads, fresh,
                  [&] { return measure_read(size, n_threads); });
 }
 
+std::string processor_name() {
+    static const std::string name = find_processor_name();
+    return name;
+}
+
+double f32_peak(int n_threads, bool fresh) {
+    return limit("f32 fma", n_threads, fresh, [&] { return measure_flops(n_threads); });
+}
+
 Limits machine_limits(int n_threads, bool fresh) {
-    return {cpu_name(), n_threads,
-            limit("f32 fma", n_threads, fresh, [&] { return measure_flops(n_threads); }),
+    return {processor_name(), n_threads, f32_peak(n_threads, fresh),
             read_bandwidth(memory_size, n_threads, fresh)};
 }
 
 double share_of_peak(double flops, int n_threads) {
-    const auto peak = [&](bool fresh) {
-        return limit("f32 fma", n_threads, fresh, [&] { return measure_flops(n_threads); });
-    };
-    const double share = flops / peak(false);
-    return share > 1 ? flops / peak(true) : share;
+    const double share = flops / f32_peak(n_threads);
+    return share > 1 ? flops / f32_peak(n_threads, true) : share;
 }
 
 double share_of_read(double bytes_per_second, size_t working_set, int n_threads) {

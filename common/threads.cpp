@@ -3,6 +3,7 @@
 #include <chrono>
 #include <fstream>
 #include <string>
+#include <system_error>
 
 #include "common/error.hpp"
 #include "common/simd.hpp"
@@ -47,12 +48,20 @@ void Barrier::wait() {
 Team::Team(int n_threads)
     : n_threads_(n_threads), barrier_(n_threads), start_(n_threads), finish_(n_threads) {
     if (n_threads < 1) fail("a team needs at least one thread, got %d", n_threads);
-    for (int thread = 1; thread < n_threads; ++thread) {
-        threads_.emplace_back([this, thread] { serve(thread); });
+    try {
+        for (int thread = 1; thread < n_threads; ++thread) {
+            threads_.emplace_back([this, thread] { serve(thread); });
+        }
+    } catch (const std::system_error&) {
+        start_.shrink(int(threads_.size()) + 1);
+        dissolve();
+        fail("the system does not give this program %d threads", n_threads);
     }
 }
 
-Team::~Team() {
+Team::~Team() { dissolve(); }
+
+void Team::dissolve() {
     program_ = nullptr;
     start_.wait();
     for (std::thread& thread : threads_) thread.join();
@@ -91,10 +100,9 @@ int available_cores() {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof(set), &set) == 0) cores = std::max(1, CPU_COUNT(&set));
     std::ifstream quota("/sys/fs/cgroup/cpu.max");  // "200000 100000": two cores; "max 100000": no limit
-    std::string limit;
-    double period = 0;
-    if (quota >> limit >> period && limit != "max" && period > 0) {
-        cores = std::clamp(int(std::stod(limit) / period + 0.5), 1, cores);
+    double limit = 0, period = 0;
+    if (quota >> limit >> period && limit > 0 && period > 0) {  // "max" is no number
+        cores = int(std::clamp(limit / period + 0.5, 1.0, double(cores)));
     }
 #endif
     return cores;

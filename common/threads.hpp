@@ -18,9 +18,11 @@ class Barrier {
   public:
     explicit Barrier(int n_threads) : n_threads_(n_threads) {}
     void wait();
+    // For fewer than was thought: threads may wait already, but the last one must not have arrived.
+    void shrink(int n_threads) { n_threads_ = n_threads; }
 
   private:
-    const int n_threads_;
+    std::atomic<int> n_threads_;
     alignas(64) std::atomic<int> arrived_{0};
     alignas(64) std::atomic<unsigned> generation_{0};  // wraps around
 };
@@ -46,7 +48,7 @@ struct Worker {
 
 class Team {
   public:
-    explicit Team(int n_threads);
+    explicit Team(int n_threads);  // threads that the system does not give: Error
     ~Team();
     Team(const Team&) = delete;
 
@@ -57,6 +59,7 @@ class Team {
     void run(const std::function<void(const Worker&)>& program);
 
   private:
+    void dissolve();
     void serve(int thread);
     void work(int thread);
 

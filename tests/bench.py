@@ -22,7 +22,7 @@ def processor():
 
 
 def measure(build, model, lesson):
-    """The rows of one lesson: a list of {column: text}; what else it says goes to build/bench/NN_name.txt."""
+    """The tables of one lesson, each a list of {column: text}; what else it says goes to build/bench/NN_name.txt."""
     folder = os.path.join(build, "bench")
     os.makedirs(folder, exist_ok=True)
     file = os.path.join(folder, lesson + ".json")
@@ -35,7 +35,11 @@ def measure(build, model, lesson):
             sys.exit(f"bench: {lesson} failed; see {said.name}")
     with open(file) as rows:
         rows = json.load(rows)
-    return rows["rows"] if isinstance(rows, dict) else rows
+    parts = rows.values() if isinstance(rows, dict) else [rows]
+    tables = [part for part in parts if isinstance(part, list) and part and isinstance(part[0], dict)]
+    if not tables:
+        sys.exit(f"bench: {lesson} wrote no rows into {file}")
+    return tables
 
 
 def markdown(columns, rows):
@@ -55,12 +59,13 @@ def main():
         sys.exit(f"bench: no lesson among LESSONS={' '.join(wanted)}")
     tables = []  # of neighbouring lessons with the same columns
     for lesson in lessons:
-        rows = [{"lesson": lesson, **row} for row in measure(build, model, lesson)]
-        columns = list(dict.fromkeys(column for row in rows for column in row))
-        if tables and tables[-1][0] == columns:
-            tables[-1][1].extend(rows)
-        elif rows:
-            tables.append((columns, rows))
+        for part in measure(build, model, lesson):
+            rows = [{"lesson": lesson, **row} for row in part]
+            columns = list(dict.fromkeys(column for row in rows for column in row))
+            if tables and tables[-1][0] == columns:
+                tables[-1][1].extend(rows)
+            else:
+                tables.append((columns, rows))
     compiler = subprocess.run([os.environ.get("CXX", "g++").split()[0], "--version"], capture_output=True, text=True)
     text = f"{processor()}, {os.cpu_count()} cores, {compiler.stdout.splitlines()[0]}\n\n"
     text += "\n\n".join(markdown(*table) for table in tables) + "\n"

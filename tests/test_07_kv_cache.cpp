@@ -5,6 +5,8 @@
 #include <new>
 
 #include "common/check.hpp"
+#include "common/philox.hpp"
+#include "lessons/04_tokenizer/tokenizer.hpp"
 #include "lessons/05_transformer/transformer.hpp"
 #include "lessons/07_kv_cache/reference_ops.hpp"
 #include "lessons/07_kv_cache/runner.hpp"
@@ -203,6 +205,73 @@ TEST_CASE("07 a token with slot -1 writes nothing into the cache") {
     CpuScratch scratch(1, 2, c.d_model, c.d_ff, c.head_dim);
     CpuOps(Worker{}, scratch).rope_store(q, k, v, rope, batch, kv);
     check();
+}
+
+TEST_CASE("07 rows with slot -1 between others: CpuOps and ReferenceOps leave the same rows alone") {
+    const GgufFile file = tiny_model(awkward);
+    const Config c = load_weights(file).config;
+    ContiguousCache cache(Type::F32, 1, 2, c.n_kv_heads, 8, c.head_dim);
+    cache.append(0, 3);
+    cache.append(1, 2);
+    const std::vector<int> ids(7, 1), positions = {-1, 0, 1, 2, 0, -1, 1}, begin = {0, 4, 7};
+    const std::vector<int> slots = {
+        -1, cache.slot(0, 0), cache.slot(0, 1), cache.slot(0, 2), cache.slot(1, 0), -1, cache.slot(1, 1)};
+    const Batch batch = {ids, positions, slots, begin, {}};
+    const Tensor rope = rope_table(8, c.n_rotated, c.rope_base);
+    Tensor inputs(7, c.n_heads, c.head_dim), k(7, c.n_kv_heads, c.head_dim), v(7, c.n_kv_heads, c.head_dim);
+    fill_random(inputs, 1);
+    fill_random(v, 3);
+    const auto run = [&](auto&& ops, View<float> out) {
+        Tensor q = inputs;
+        fill_random(k, 2);
+        poison(out);
+        ops.rope_store(q, k, v, rope, batch, cache.layer(0));
+        ops.attention(out, q, batch, cache.layer(0));
+    };
+    Tensor expected(inputs.shape()), got(inputs.shape());
+    run(ReferenceOps(), expected);
+    CpuScratch scratch(1, 7, c.d_model, c.d_ff, c.head_dim);
+    run(CpuOps(Worker{}, scratch), got);
+    for (int token = 0; token < 7; ++token) {
+        CAPTURE(token);
+        const bool left_alone = slots[size_t(token)] < 0;
+        CHECK(is_poison(expected(token, 0, 0)) == left_alone);
+        CHECK(is_poison(got(token, 0, 0)) == left_alone);
+        if (!left_alone) CHECK(compare(got.row(token), expected.row(token), 1e-6).ok);
+    }
+}
+
+TEST_CASE("07 a damaged model file is refused or runs: 2,000 mutations of its settings, through to a step") {
+    const std::vector<std::byte> whole = [] {
+        GgufWriter writer;
+        const GgufFile source = tiny_model(awkward);
+        for (const GgufEntry& entry : source.entries()) writer.copy(entry);
+        for (const GgufTensor& tensor : source.tensors()) writer.add(tensor);
+        return writer.bytes();
+    }();
+    const GgufFile intact("intact", whole);
+    const size_t settings =
+        whole.size() - size_t(intact.tensors().back().bytes.data() + intact.tensors().back().bytes.size() -
+                              intact.tensors().front().bytes.data());
+    int n_ran = 0, n_refused = 0;
+    for (uint32_t i = 0; i < 2000; ++i) {
+        std::vector<std::byte> bytes = whole;
+        for (uint32_t change = 0; change <= i % 3; ++change) {
+            const PhiloxBlock random = philox(7, {i, change, 0, 0});
+            bytes[random[0] % settings] = std::byte(random[1]);
+        }
+        CAPTURE(i);
+        try {
+            const GgufFile file("mutated", bytes);
+            const Weights weights = load_weights(file);
+            const Tokenizer tokenizer = load_tokenizer(file);
+            Runner runner(weights, {.threads = 1, .context = std::min(4, weights.config.context)});
+            runner.run(tokenizer.encode("a"));
+            ++n_ran;
+        } catch (const Error&) { ++n_refused; }
+    }
+    CHECK(n_ran > 0);
+    CHECK(n_refused > 0);
 }
 
 TEST_CASE("07 a full context is an error that changes nothing, and so is a wrong id") {

@@ -39,7 +39,7 @@ void store_head(std::byte* base, Type type, size_t offset, View<const float> x) 
         case Type::F32: return store_head<float>(base, offset, x);
         case Type::F16: return store_head<half>(base, offset, x);
         case Type::BF16: return store_head<bf16>(base, offset, x);
-        default: fail("a cache cannot be %s", type_name(type));
+        default: return;  // refused below
     }
 }
 
@@ -51,6 +51,7 @@ void rope_store(const Worker& worker, View<float> q, View<float> k, View<const f
     q.require_shape("cpu::rope_store: q", n_tokens, n_heads, cache.head_dim);
     k.require_shape("cpu::rope_store: k", n_tokens, n_kv_heads, cache.head_dim);
     v.require_shape("cpu::rope_store: v", n_tokens, n_kv_heads, cache.head_dim);
+    if (is_block_format(cache.type)) fail("a cache cannot be %s", type_name(cache.type));  // on all threads
     const int n_rotated = 2 * turns.size(1), per_token = n_heads + n_kv_heads;
     const Range mine = worker.share(n_tokens * per_token);
     for (int item = mine.begin; item < mine.end; ++item) {  // first the heads of q, then those of k and v

@@ -23,10 +23,6 @@ void show(const std::string& text) {
     if (std::fflush(stdout) != 0) fail("cannot write to standard output");
 }
 
-Type cache_type(const std::string& name) {
-    return name == "f16" ? Type::F16 : name == "bf16" ? Type::BF16 : Type::F32;
-}
-
 // The prompt, in pieces; on a terminal a long one is told how far it is.
 View<const float> prefill(Runner& runner, const std::vector<int>& prompt) {
     const bool tell = isatty(STDERR_FILENO);
@@ -74,7 +70,7 @@ int run(int argc, char** argv) {
     Runner runner(weights, {.threads = o.threads,
                             .context = context,
                             .weights_f32 = o.weights == "f32",
-                            .cache_type = cache_type(o.cache)});
+                            .cache_type = o.cache_type()});
     catch_interrupts();
     Generation answer(tokenizer, prompt, o.max_tokens, o.stops);
     Json json = Json::Object{};
@@ -98,7 +94,10 @@ int run(int argc, char** argv) {
     report.flops_a_token = step_flops(weights.config, n_prompt, 0, 1) / n_prompt;
     report.bytes_a_token =
         double(runner.weight_bytes()) + mean_length * double(runner.cache().bytes_per_token());
-    const Limits limits = machine_limits(o.threads);
+    Limits limits = {processor_name(), o.threads, f32_peak(o.threads), runner.weight_bandwidth()};
+    if (report.decode_rate() * report.bytes_a_token > limits.read_bytes) {  // was the measurement disturbed?
+        limits.read_bytes = std::max(limits.read_bytes, runner.weight_bandwidth());
+    }
     std::fprintf(stderr, "%s\n", report_line(report, limits).c_str());
     if (!o.json.empty()) {
         json.set("prompt_ids", prompt);

@@ -9,15 +9,18 @@
 #include "common/options.hpp"
 #include "lessons/00_run/chat.hpp"
 #include "lessons/04_tokenizer/tokenizer.hpp"
+#include "lessons/06_generation/sampling_options.hpp"
 
 struct RunOptions {
-    std::string model, prompt, prompt_file, chat, device = "cpu", weights = "file", activations = "f32",
-                                                  cache = "f32", json;
+    std::string model, prompt, prompt_file, chat, json;
+    std::string device = "cpu", weights = "file", activations = "f32", cache = "f32";
     std::vector<int> ids;
     std::vector<std::string> stops;
     int max_tokens = 128, context = 0, threads = 0;
     Sampling sampling;
     bool want_logits = false;
+
+    Type cache_type() const { return cache == "f16" ? Type::F16 : cache == "bf16" ? Type::BF16 : Type::F32; }
 };
 
 inline RunOptions parse_run_options(int argc, char** argv) {
@@ -32,16 +35,9 @@ inline RunOptions parse_run_options(int argc, char** argv) {
     options.add("--chat", o.chat, "a user's message, in the file's chat template");
     options.add("--ids", o.ids, "token ids: 1,2,3", 0, 1 << 24);
     options.exclusive({"--prompt", "--prompt-file", "--chat", "--ids"});
-    options.group("Choice of tokens");
-    options.add("-n,--max-tokens", o.max_tokens, "stop after so many tokens", 0, 1 << 24);
-    options.add("--temp,--temperature", o.sampling.temperature, "0: always the likeliest token", 0.0f, 1e6f);
-    options.add("--top-k", o.sampling.top_k, "of the k likeliest only; 0: all", 0, 1 << 24);
-    options.add("--top-p", o.sampling.top_p, "of as few as hold the share p; 1: all", 0.0f, 1.0f);
-    options.add("--min-p", o.sampling.min_p, "of those at least so likely as min-p times the likeliest", 0.0f,
-                1.0f);
-    options.add("--repetition-penalty", o.sampling.repetition_penalty,
-                "over 1: what occurred gets less likely", 0.01f, 100.0f);
+    add_sampling_options(options, o.sampling);
     options.add("-s,--seed", o.sampling.seed, "of the draws");
+    options.add("-n,--max-tokens", o.max_tokens, "stop after so many tokens", 0, 1 << 24);
     options.add("--stop", stop, "a text that ends the answer");
     options.group("Engine");
     options.add("-t,--threads", o.threads, "0: one a core", 0, 1024);

@@ -22,7 +22,10 @@ struct Config {
 
 namespace detail {
 
-inline int positive(const GgufFile& file, const char* key) { return file.integer(key, 1, 1 << 24); }
+// No model is near these; below them no product of sizes overflows an int.
+inline int positive(const GgufFile& file, const char* key, int most = 1 << 20) {
+    return file.integer(key, 1, most);
+}
 
 // A key that changes the computation and that nobody here reads means wrong text, so an unknown one is refused.
 inline void refuse_unknown_keys(const GgufFile& file) {
@@ -66,7 +69,7 @@ inline Config read_config(const GgufFile& file) {
     c.n_kv_heads = file.has("llama.attention.head_count_kv") ? positive(file, "llama.attention.head_count_kv")
                                                              : c.n_heads;
     c.d_ff = positive(file, "llama.feed_forward_length");
-    c.context = positive(file, "llama.context_length");
+    c.context = positive(file, "llama.context_length", 1 << 24);
     if (c.n_heads % c.n_kv_heads) {
         fail("%s: %d heads cannot share %d key heads", path.c_str(), c.n_heads, c.n_kv_heads);
     }

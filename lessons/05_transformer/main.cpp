@@ -32,8 +32,9 @@ void dump(const Weights& weights, View<const int> ids, int which) {
         double squares = 0;
         for (const float value : x) squares += double(value) * double(value);
         const View<const float> last(x.row(x.size(0) - 1).data(), int(x.count()) / x.size(0));
-        std::printf("%-18s %-16s %10.4f  %9.5f %9.5f %9.5f\n", step, x.shape().text().c_str(),
-                    std::sqrt(squares / x.size(0)), double(last(0)), double(last(1)), double(last(2)));
+        std::printf("%-18s %-16s %10.4f ", step, x.shape().text().c_str(), std::sqrt(squares / x.size(0)));
+        for (int i = 0; i < std::min(3, last.size(0)); ++i) std::printf(" %9.5f", double(last(i)));
+        std::printf("\n");
     });
 }
 
@@ -95,6 +96,8 @@ int run(int argc, char** argv) {
     options.add("--dump", layer, "print every step of this layer with its shape and norm", 0, 1 << 24);
     options.parse(argc, argv);
     common.check();
+    common.chosen({"reference"});  // there is one variant
+    if (options.given("--threads") && common.threads != 1) fail("--threads: these loops run on one");
     const GgufFile file = open_model(model, tiny);
     const Weights weights = load_weights(file);
     if (tiny && !options.given("--ids")) ids = {1, 2, 3, 4, 5};

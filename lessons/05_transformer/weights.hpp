@@ -48,6 +48,16 @@ inline Weights load_weights(const GgufFile& file) {
     };
 
     c.vocab_size = file.matrix("token_embd.weight").rows;
+    for (const GgufEntry& entry :
+         file.entries()) {  // an id must mean the same to the tokenizer and to the model
+        const bool tokens = entry.key == "tokenizer.ggml.tokens";
+        if (!tokens && entry.key != "llama.vocab_size") continue;
+        const int64_t said = tokens ? int64_t(entry.length) : file.integer(entry.key);
+        if (said != c.vocab_size) {
+            fail("%s: token_embd.weight has %d rows, but %s says %lld", file.path().c_str(), c.vocab_size,
+                 quoted(entry.key).c_str(), static_cast<long long>(said));
+        }
+    }
     w.token_embd = matrix("token_embd.weight", c.vocab_size, c.d_model);
     const int q_width = c.n_heads * c.head_dim, kv_width = c.n_kv_heads * c.head_dim;
     for (int i = 0; i < c.n_layers; ++i) {

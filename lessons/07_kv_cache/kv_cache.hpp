@@ -45,6 +45,8 @@ inline ContiguousCache::ContiguousCache(Type type, int n_layers, int n_seqs, int
         fail("a %s cache of %d layers, %d sequences, %d heads of %d, context %d cannot be", type_name(type),
              n_layers, n_seqs, n_kv_heads, head_dim, context);
     }
+    if (double(context) * head_dim * n_kv_heads * n_seqs * n_layers > 1e12)
+        fail("a cache of context %d is too large", context);
     for (int seq = 0; seq < n_seqs; ++seq) block_table_.push_back(seq);
     view_.type = type;
     view_.n_kv_heads = n_kv_heads;
@@ -53,8 +55,6 @@ inline ContiguousCache::ContiguousCache(Type type, int n_layers, int n_seqs, int
     view_.token_stride = size_t(head_dim);
     view_.head_stride = view_.token_stride * size_t(context);
     view_.block_stride = view_.head_stride * size_t(n_kv_heads);
-    if (double(view_.block_stride) * n_seqs * n_layers > 1e12)
-        fail("a cache of context %d is too large", context);
     tensor_bytes_ = view_.block_stride * size_t(n_seqs) * type_unit_bytes(type);
     layer_bytes_ = 2 * tensor_bytes_;
     memory_ = BigBuffer(layer_bytes_ * size_t(n_layers));

@@ -1,7 +1,6 @@
 // Lesson 07: the key-value cache. What to keep, so that a step costs one token.
 #include <algorithm>
 #include <cstdio>
-#include <map>
 
 #include "common/bench.hpp"
 #include "common/options.hpp"
@@ -18,6 +17,22 @@ void print_question(const Config& c) {
     std::printf("  kept keys and values [%d layers, 2, %d heads, n_past, %d]: %zu bytes a token in 16 bits\n",
                 c.n_layers, c.n_kv_heads, c.head_dim, bytes);
     std::printf("  out  logits [1, %d]\n\n", c.vocab_size);
+}
+
+// Two lines made from the rows; those of each variant stand together, in the order of the positions asked for.
+void notice(const std::vector<StepRow>& rows, const Config& c) {
+    const size_t n = rows.size() / std::size(step_variants);
+    const StepRow &near = rows[0], &far = rows[n - 1], &near_cached = rows[n], &far_cached = rows[2 * n - 1];
+    const double cache_bytes =
+        2.0 * c.n_layers * c.n_kv_heads * c.head_dim * sizeof(float) * (far.position + 1);
+    std::printf("\nNotice: from position %d to %d a step takes %.1f times as long without a cache, %.2f "
+                "times with one.\n",
+                near.position, far.position, far.all_threads / near.all_threads,
+                far_cached.all_threads / near_cached.all_threads);
+    std::printf("It loses: at position %d the cache holds %s, all of it read at every step. At position %d "
+                "it gains %.1f times, at the first token nothing.\n",
+                far.position, bytes_text(cache_bytes).c_str(), near.position,
+                near.all_threads / near_cached.all_threads);
 }
 
 int run(int argc, char** argv) {
@@ -46,47 +61,18 @@ int run(int argc, char** argv) {
     print_question(weights.config);
     const bool ok = check_variants(weights, common.threads);
 
-    std::map<std::pair<int, int>, double> all_threads;  // (variant, position) -> seconds
+    const std::vector<StepRow> rows = measure_steps(weights, wanted, positions, common.threads);
     Table table({"variant", "position", "CPU 1 thread", "CPU all threads", "GPU kernel", "GPU with copies",
-                 "% of bound"},
+                 "% of bound", "GPU / CPU"},
                 "ms a step");
-    for (const int which : wanted) {
-        const StepVariant& variant = step_variants[which];
-        std::vector<std::array<double, 3>> cells(positions.size());  // one thread, all threads, bound
-        for (const int threads : {1, common.threads}) {
-            Runner runner(weights,
-                          {.threads = threads, .context = context, .cache_type = variant.cache_type});
-            const Limits limits = machine_limits(threads);
-            for (size_t i = 0; i < positions.size(); ++i) {
-                const double seconds = step_seconds(runner, variant.cached, positions[i]);
-                if (threads == 1) cells[i][0] = seconds;
-                cells[i][1] = seconds;
-                cells[i][2] =
-                    step_bound(runner, variant.cached, positions[i], limits.read_bytes, limits.f32_flops);
-            }
-        }
-        for (size_t i = 0; i < positions.size(); ++i) {
-            all_threads[{which, positions[i]}] = cells[i][1];
-            table.add({variant.name, std::to_string(positions[i]), number(cells[i][0] * 1e3),
-                       number(cells[i][1] * 1e3), "-", "-", percent(cells[i][2] / cells[i][1])});
-        }
+    for (const StepRow& row : rows) {
+        table.add({std::to_string(row.variant + 1) + " " + step_variants[row.variant].name,
+                   std::to_string(row.position), number(row.one_thread * 1e3), number(row.all_threads * 1e3),
+                   "-", "-", percent(row.bound / row.all_threads), "-"});
     }
     std::printf("\nOne step, %d threads in all\n", common.threads);
     table.print();
-    if (wanted.size() == std::size(step_variants)) {
-        const int near = positions.front(), far = positions.back();
-        std::printf("\nNotice: from position %d to %d a step gets %.1f times slower without a cache, %.2f "
-                    "times with one.\n",
-                    near, far, all_threads[{0, far}] / all_threads[{0, near}],
-                    all_threads[{1, far}] / all_threads[{1, near}]);
-        std::printf("It loses: the cache costs %s of memory at position %d, and every step reads all of it; "
-                    "at position %d it "
-                    "gains %.1f times, at the first token nothing.\n",
-                    bytes_text(2.0 * weights.config.n_layers * weights.config.n_kv_heads *
-                               weights.config.head_dim * 4 * (far + 1))
-                        .c_str(),
-                    far, near, all_threads[{0, near}] / all_threads[{1, near}]);
-    }
+    if (wanted.size() == std::size(step_variants) && positions.size() > 1) notice(rows, weights.config);
     if (!common.json.empty()) write_json(common.json, table.json());
     return ok ? 0 : 1;
 }

@@ -20,11 +20,11 @@ struct ReferenceOps {
     // q [n_tokens, n_heads, head_dim]   k, v [n_tokens, n_kv_heads, head_dim]
     void rope_store(View<float> q, View<float> k, View<const float> v, View<const float> turns,
                     const Batch& batch, const KeyValueView& kv) {
-        rope(q, batch.positions, turns);
-        rope(k, batch.positions, turns);
         for (int token = 0; token < batch.n_tokens(); ++token) {
             const int slot = batch.slots(token);
             if (slot < 0) continue;
+            rope(q.rows(token, token + 1), batch.positions.rows(token, token + 1), turns);
+            rope(k.rows(token, token + 1), batch.positions.rows(token, token + 1), turns);
             for (int head = 0; head < kv.n_kv_heads; ++head) {
                 const size_t offset = kv.offset(slot / kv.block_size, head, slot % kv.block_size);
                 store(kv.keys, kv.type, offset, k.row(token).row(head));
@@ -33,22 +33,23 @@ struct ReferenceOps {
         }
     }
 
-    // Each sequence alone: its keys and values are copied out of the cache, then lesson 01 does the rest.
+    // Each token alone: its keys and values are copied out of the cache, then lesson 01 does the rest.
     void attention(View<float> out, View<const float> q, const Batch& batch, const KeyValueView& kv) {
         for (int seq = 0; seq < batch.n_seqs(); ++seq) {
-            const int first = batch.sequence_begin(seq), last = batch.sequence_begin(seq + 1);
-            if (first == last || batch.slots(first) < 0) continue;
-            const int n_keys = batch.positions(last - 1) + 1;
-            Tensor k(n_keys, kv.n_kv_heads, kv.head_dim), v(n_keys, kv.n_kv_heads, kv.head_dim);
-            for (int position = 0; position < n_keys; ++position) {
-                const int block = kv.block_table(seq, position / kv.block_size);
-                for (int head = 0; head < kv.n_kv_heads; ++head) {
-                    const size_t offset = kv.offset(block, head, position % kv.block_size);
-                    load(k.row(position).row(head), kv.keys, kv.type, offset);
-                    load(v.row(position).row(head), kv.values, kv.type, offset);
+            for (int token = batch.sequence_begin(seq); token < batch.sequence_begin(seq + 1); ++token) {
+                if (batch.slots(token) < 0) continue;
+                const int n_keys = batch.positions(token) + 1;
+                Tensor k(n_keys, kv.n_kv_heads, kv.head_dim), v(n_keys, kv.n_kv_heads, kv.head_dim);
+                for (int position = 0; position < n_keys; ++position) {
+                    const int block = kv.block_table(seq, position / kv.block_size);
+                    for (int head = 0; head < kv.n_kv_heads; ++head) {
+                        const size_t offset = kv.offset(block, head, position % kv.block_size);
+                        load(k.row(position).row(head), kv.keys, kv.type, offset);
+                        load(v.row(position).row(head), kv.values, kv.type, offset);
+                    }
                 }
+                grouped_query_attention(out.rows(token, token + 1), q.rows(token, token + 1), k, v);
             }
-            grouped_query_attention(out.rows(first, last), q.rows(first, last), k, v);
         }
     }
 

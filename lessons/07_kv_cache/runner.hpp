@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "common/bench.hpp"
 #include "kernels/ops.hpp"
 #include "lessons/05_transformer/rope.hpp"
 #include "lessons/07_kv_cache/forward.hpp"
@@ -34,6 +35,8 @@ class Runner {
     const Config& config() const { return packed_.weights.config; }
     const ContiguousCache& cache() const { return cache_; }
     size_t weight_bytes() const { return packed_.memory.size(); }
+    // Bytes/s at which this team can read just these weights, measured now: the limit that decode stands beside.
+    double weight_bandwidth() { return read_bandwidth(packed_.memory.data(), packed_.memory.size(), team_); }
     int length() const { return cache_.length(0); }  // tokens so far
     int room() const { return cache_.room(0); }
     void truncate(int length) { cache_.truncate(0, length); }

@@ -1,9 +1,10 @@
 // The time of one step at a given position, with a cache and without.
 #pragma once
 
-#include <chrono>
+#include <algorithm>
 #include <vector>
 
+#include "common/bench.hpp"
 #include "lessons/07_kv_cache/cost.hpp"
 #include "lessons/07_kv_cache/runner.hpp"
 
@@ -12,37 +13,58 @@ struct StepVariant {
     bool cached;
     Type cache_type;
 };
-constexpr StepVariant step_variants[] = {{"1 no cache", false, Type::F32},
-                                         {"2 cache f32", true, Type::F32},
-                                         {"3 cache f16", true, Type::F16},
-                                         {"4 cache bf16", true, Type::BF16}};
+constexpr StepVariant step_variants[] = {{"no cache", false, Type::F32},
+                                         {"cache f32", true, Type::F32},
+                                         {"cache f16", true, Type::F16},
+                                         {"cache bf16", true, Type::BF16}};
 
-// Seconds of the step that computes the token at `position` (from 0): the median of some. Without a cache
-// everything before it is computed again.
+// Seconds of the step that computes the token at `position` (from 0). Without a cache everything before it is
+// computed again.
 inline double step_seconds(Runner& runner, bool cached, int position) {
     const std::vector<int> ids(size_t(position) + 1, 1);
-    if (cached) {
-        runner.truncate(0);
-        if (position > 0) runner.run(View<const int>(ids.data(), position));
-    }
-    std::vector<double> samples;
-    double total = 0;
-    while (samples.size() < 3 || (total < 0.3 && samples.size() < 20)) {
+    runner.truncate(0);
+    if (cached && position > 0) runner.run(View<const int>(ids.data(), position));
+    const auto step = [&] {
         runner.truncate(cached ? position : 0);
-        const auto start = std::chrono::steady_clock::now();
         runner.run(cached ? View<const int>(&ids.back(), 1) : View<const int>(ids));
-        samples.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-        total += samples.back();
-    }
-    std::nth_element(samples.begin(), samples.begin() + long(samples.size() / 2), samples.end());
-    return samples[samples.size() / 2];
+    };
+    return measure(step, 0.2, 3).median;
 }
 
 // The least time that this machine can take: every weight once and the cache once from memory, or the
 // multiplications, whichever is longer.
-inline double step_bound(const Runner& runner, bool cached, int position, double read_bytes, double flops) {
+inline double step_bound(const Runner& runner, bool cached, int position, const Limits& limits) {
     const double kv_bytes = cached ? double(runner.cache().bytes_per_token()) * (position + 1) : 0;
-    const double work = cached ? step_flops(runner.config(), 1, position, 1)
-                               : step_flops(runner.config(), position + 1, 0, 1);
-    return std::max((double(runner.weight_bytes()) + kv_bytes) / read_bytes, work / flops);
+    const double flops = cached ? step_flops(runner.config(), 1, position, 1)
+                                : step_flops(runner.config(), position + 1, 0, 1);
+    return std::max((double(runner.weight_bytes()) + kv_bytes) / limits.read_bytes, flops / limits.f32_flops);
+}
+
+struct StepRow {
+    int variant, position;
+    double one_thread, all_threads;  // seconds
+    double bound;                    // with all threads
+};
+
+inline std::vector<StepRow> measure_steps(const Weights& weights, const std::vector<int>& variants,
+                                          const std::vector<int>& positions, int n_threads) {
+    const int context = *std::max_element(positions.begin(), positions.end()) + 1;
+    std::vector<StepRow> rows;
+    for (const int v : variants) {
+        const StepVariant& variant = step_variants[v];
+        for (const int position : positions) rows.push_back({v, position, 0, 0, 0});
+        const auto mine = rows.end() - long(positions.size());
+        for (const int threads : {1, n_threads}) {
+            Runner runner(weights,
+                          {.threads = threads, .context = context, .cache_type = variant.cache_type});
+            const Limits limits = {"", threads, f32_peak(threads), runner.weight_bandwidth()};
+            for (auto row = mine; row != rows.end(); ++row) {
+                row->all_threads = step_seconds(runner, variant.cached, row->position);
+                row->bound = step_bound(runner, variant.cached, row->position, limits);
+                if (threads == 1) row->one_thread = row->all_threads;
+            }
+            if (n_threads == 1) break;
+        }
+    }
+    return rows;
 }
