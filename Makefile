@@ -33,7 +33,9 @@ ifeq ($(shell uname),Darwin)  # where Homebrew keeps the libraries
 export CPLUS_INCLUDE_PATH := $(shell brew --prefix)/include
 export LIBRARY_PATH       := $(shell brew --prefix)/lib
 endif
-ifneq ($(SAN),)
+ifeq ($(SAN),)
+CXXFLAGS += -DNDEBUG  # without the checks of every index in tensor.hpp; the sanitizer builds have them
+else
 CXXFLAGS += -Wno-error -g -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
 endif
 COMPILE := $(CXX) $(CXXFLAGS) -I. -isystem build/deps/libraries/usr/include -MMD -MP
@@ -60,7 +62,7 @@ help:
 	@echo "Start: make run, then make 01, make test-01"
 
 run: $(BUILD)/00_run $(MODEL)  ## a real model answers: PROMPT="...", ARGS="--temperature 0.8"
-	@$(BUILD)/00_run --model $(MODEL) --chat "$$PROMPT" $(or $(ARGS),--temperature 0 --max-tokens 64)
+	@$(BUILD)/00_run --model $(MODEL) --chat "$$PROMPT" $(if $(DEVICE),--device $(DEVICE)) $(or $(ARGS),--temperature 0 --max-tokens 64)
 test: $(test_programs) try-model  ## every test, in at most 5 minutes
 	@python3 tests/run.py tests/rules.py $(test_programs)
 test-long: test  ## the long ones too, then all of it under sanitizers: at most 30 minutes
@@ -94,7 +96,7 @@ aliases = $(1) $(call number,$(1)) $(patsubst $(call number,$(1))_%,%,$(1))
 define lesson_rules
 $(call aliases,$(1)): $(BUILD)/$(1) $(if $(filter $(writes_text),$(1)),$(MODEL))
 	@$(BUILD)/$(1) $(if $(filter $(writes_text),$(1)),--model $(MODEL)) \
-	    $(if $(V),--variant $(V)) $(if $(DEVICE),--device $(DEVICE)) $(ARGS)
+	    $(if $(V),--variant '$(V)') $(if $(DEVICE),--device $(DEVICE)) $(ARGS)
 .PHONY: $(call aliases,$(1))
 endef
 define test_rules

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <numeric>
 
+#include "common/files.hpp"
 #include "common/json.hpp"
 #include "lessons/00_run/chat.hpp"
 #include "lessons/06_generation/sampling.hpp"
@@ -162,6 +163,29 @@ TEST_CASE("golden SmolLM2: last logits, and at every step of twelve answers the 
                 break;
         }
     }
+}
+
+TEST_CASE("golden README: the text it shows is the reference's, and no build writes another") {
+    if (!has_real_model()) SKIP("no model file: make model");
+    const Tokenizer tokenizer = load_tokenizer(GgufFile(real_path));
+    for (const Json& prompt : real_golden()["prompts"].items()) {
+        if (!prompt.has("chat") || prompt["chat"].text() != "Why is the sky blue?") continue;
+        for (const Json& margin : prompt["margins"].items()) CHECK(margin.number() > 0.05);
+        std::string words;  // the README folds its lines
+        for (const char c : tokenizer.decode(prompt["ids"].integers())) words += c == '\n' ? ' ' : c;
+        std::string readme;
+        for (const char c : read_file("README.md")) {
+            if (c == '\n' || c == ' ') {
+                if (!readme.ends_with(' ')) readme += ' ';
+            } else {
+                readme += c;
+            }
+        }
+        while (words.ends_with(' ')) words.pop_back();
+        CHECK_MESSAGE(readme.find(words) != std::string::npos, words);
+        return;
+    }
+    FAIL("the README's prompt is no golden");
 }
 
 TEST_CASE("golden SmolLM2: two answers written token by token") {
