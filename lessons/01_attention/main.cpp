@@ -43,14 +43,14 @@ bool check_kernel(uint64_t seed) {
 }
 
 Json print_times(const std::vector<AttentionResult>& results) {
-    Table table({"variant", "size", "MFLOP", "CPU 1 thread", "CPU all threads", "GPU kernel", "GFLOP/s",
-                 "% of bound"},
+    Table table({"variant", "size", "MFLOP", "CPU 1 thread", "CPU all threads", "GPU kernel",
+                 "GPU with copies", "GFLOP/s", "% of bound"},
                 "microseconds; the bound is the larger of FLOPs at peak and bytes at read bandwidth");
     const auto cell = [](double x) { return x > 0 ? number(x) : "-"; };
     for (const AttentionResult& r : results) {
         const double best = r.all_threads > 0 ? r.all_threads : r.one_thread, flops = r.size->flops();
         table.add({std::to_string(r.variant + 1) + " " + attention_variants[size_t(r.variant)], r.size->name,
-                   number(flops / 1e6), cell(r.one_thread * 1e6), cell(r.all_threads * 1e6), "-",
+                   number(flops / 1e6), cell(r.one_thread * 1e6), cell(r.all_threads * 1e6), "-", "-",
                    best > 0 ? number(flops / best / 1e9) : "-", r.share > 0 ? percent(r.share) : "-"});
     }
     table.print();
