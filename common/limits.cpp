@@ -53,13 +53,14 @@ double measure_flops(int n_threads) {
 
 // Reads all whole blocks of 256 bytes, four loads at a time.
 int32_t read_all(const std::byte* data, size_t n_bytes) {
-    i32x16 sums[4] = {};
+    i32x16 bits[4];  // that all have set: any operation would do that cannot overflow
+    for (i32x16& b : bits) b = i32x16::broadcast(-1);
     for (size_t at = 0; at + 256 <= n_bytes; at += 256) {
         const auto* block = reinterpret_cast<const int32_t*>(data + at);
-        for (int i = 0; i < 4; ++i) sums[i] = sums[i] | i32x16::load(block + 16 * i);
+        for (int i = 0; i < 4; ++i) bits[i] = bits[i] & i32x16::load(block + 16 * i);
     }
     int32_t lanes[16];
-    store(lanes, sums[0] | sums[1] | (sums[2] | sums[3]));
+    store(lanes, bits[0] & bits[1] & bits[2] & bits[3]);
     return lanes[0];
 }
 
