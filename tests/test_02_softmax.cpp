@@ -153,7 +153,8 @@ TEST_CASE("02 a row with every score masked is zeros, never NaN") {
 
 // The causal mask aligned to the last query: query t of n_q sees the keys up to n_k - n_q + t.
 TEST_CASE("02 causal rows: 5 queries on 2 keys, 2 queries on 5 keys") {
-    for (const auto& [n_q, n_k] : {std::pair{5, 2}, {2, 5}, {3, 3}, {17, 33}, {33, 17}}) {
+    for (const auto& size : {std::pair{5, 2}, {2, 5}, {3, 3}, {17, 33}, {33, 17}}) {
+        const int n_q = size.first, n_k = size.second;
         Tensor x(n_q, n_k), out(n_q, n_k), logs(n_q);
         fill_random(x, 5);
         for (int q = 0; q < n_q; ++q) {
