@@ -27,6 +27,15 @@ void keep(const T& value) {
     asm volatile("" : : "r"(&value) : "memory");
 }
 
+// Was this built with checks at every access? Then no time says anything about the machine.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool has_sanitizers = true;
+#elif defined(__has_feature)
+constexpr bool has_sanitizers = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#else
+constexpr bool has_sanitizers = false;
+#endif
+
 // What this machine can do with n threads, measured, kept for a day in the user's cache folder.
 struct Limits {
     std::string cpu;  // the processor's name

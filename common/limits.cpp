@@ -108,14 +108,7 @@ std::string find_processor_name() {
 
 // Programs of different instruction sets reach different figures, and those with sanitizers low ones.
 std::string build_kind() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    return std::string(simd::Machine::name) + " with sanitizers";
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-    return std::string(simd::Machine::name) + " with sanitizers";
-#endif
-#endif
-    return simd::Machine::name;
+    return std::string(simd::Machine::name) + (has_sanitizers ? " with sanitizers" : "");
 }
 
 std::filesystem::path cache_file() {

@@ -89,11 +89,12 @@ TEST_CASE("bench: a copy stays within the measured bandwidth") {
     const double bytes_per_second = 2 * double(n) / measure(copy, 0.1, 4).min;
     double share = share_of_read(bytes_per_second, 2 * n, 1);
     // On a busy machine the copy may have met a quieter moment than the reading: the limit gets more chances.
-    for (int again = 0; share > 1 && again < 5; ++again) share = share_of_read(bytes_per_second, 2 * n, 1);
+    for (int again = 0; share > 1 && again < 5 && !has_sanitizers; ++again)
+        share = share_of_read(bytes_per_second, 2 * n, 1);
     MESSAGE("copy of ", bytes_text(n), ": ", number(bytes_per_second / 1e9), " GB/s, ", percent(share),
             " of read");
     CHECK(share > 0);
-    CHECK(share < 1.1);
+    if (!has_sanitizers) CHECK(share < 1.1);  // their checks slow reading and copying by different factors
 }
 
 TEST_CASE("bench: limits are kept for a day, by processor, build and threads") {
