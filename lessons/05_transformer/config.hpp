@@ -82,6 +82,9 @@ inline Config read_config(const GgufFile& file) {
         positive(file, "llama.attention.value_length") != c.head_dim) {
         fail("%s: llama.attention.value_length differs from the key's length %d", path.c_str(), c.head_dim);
     }
+    if (c.head_dim > 4096 || int64_t(c.n_heads) * c.head_dim > 1 << 20) {
+        fail("%s: %d heads of %d are more than this program computes", path.c_str(), c.n_heads, c.head_dim);
+    }
     c.n_rotated =
         file.has("llama.rope.dimension_count") ? positive(file, "llama.rope.dimension_count") : c.head_dim;
     if (c.n_rotated % 2 || c.n_rotated > c.head_dim) {
