@@ -81,6 +81,10 @@ Tensor run_in_chunks(const Weights& weights, const std::vector<int>& ids, int th
         return p;
     throw std::bad_alloc();
 }
+[[gnu::noinline]] void* operator new(size_t n, const std::nothrow_t&) noexcept {  // std::stable_sort's
+    ++n_allocations;
+    return std::malloc(n ? n : 1);
+}
 [[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
 [[gnu::noinline]] void operator delete(void* p, size_t) noexcept { std::free(p); }
 [[gnu::noinline]] void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
