@@ -38,7 +38,7 @@ struct Product {
         const size_t group_stride = size_t(n_columns) * group_rows;
         const Element* w = weights + size_t(group) * group_stride;
         alignas(64) float sums[max_block_tokens][n_groups][16];
-        std::fill(&sums[0][0][0], &sums[last - first][0][0], 0.0f);
+        std::fill_n(&sums[0][0][0], (last - first) * n_groups * 16, 0.0f);
 
         // Cutting k pays where the piece is used again.
         const int n_pieces = last - first > tile_tokens ? (n_columns + piece_floats - 1) / piece_floats : 1;
