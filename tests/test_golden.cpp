@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <numeric>
 
+#include "common/bench.hpp"
 #include "common/files.hpp"
 #include "common/json.hpp"
 #include "lessons/00_run/chat.hpp"
@@ -162,6 +163,7 @@ TEST_CASE("golden SmolLM2: last logits, and at every step of twelve answers the 
                 Step::same)
                 break;
         }
+        if (has_sanitizers) break;  // the other eleven take minutes in such a build
     }
 }
 
@@ -190,6 +192,7 @@ TEST_CASE("golden README: the text it shows is the reference's, and no build wri
 
 TEST_CASE("golden SmolLM2: two answers written token by token") {
     if (!has_real_model()) SKIP("no model file: make model");
+    if (has_sanitizers) return note_skip("minutes under sanitizers; the other builds run it");
     const GgufFile file(real_path);
     const Weights weights = load_weights(file);
     Runner runner(weights, {.threads = n_threads, .context = 128, .weights_f32 = true});
