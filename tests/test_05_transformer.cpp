@@ -160,8 +160,7 @@ TEST_CASE("05 forward: the order of earlier tokens matters") {
 TEST_CASE("05 forward: a shared head and the same head stored twice give the same logits") {
     const GgufFile tied = tiny_model(awkward);
     GgufWriter writer;
-    for (const GgufEntry& entry : tied.entries()) writer.copy(entry);
-    for (const GgufTensor& tensor : tied.tensors()) writer.add(tensor);
+    copy_file(writer, tied);
     writer.add("output.weight", tied.matrix("token_embd.weight"));
     const GgufFile twice("twice", writer.bytes());
     const Weights one = load_weights(tied), two = load_weights(twice);

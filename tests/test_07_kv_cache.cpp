@@ -249,8 +249,7 @@ TEST_CASE("07 a damaged model file is refused or runs: 2,000 mutations of its se
     const std::vector<std::byte> whole = [] {
         GgufWriter writer;
         const GgufFile source = tiny_model(awkward);
-        for (const GgufEntry& entry : source.entries()) writer.copy(entry);
-        for (const GgufTensor& tensor : source.tensors()) writer.add(tensor);
+        copy_file(writer, source);
         return writer.bytes();
     }();
     const GgufFile intact("intact", whole);
