@@ -13,7 +13,8 @@
 //          k ->  n_k                   per thread
 //        +------+------+               for a block of tokens           x of the block stays in the L2
 //      t | x    |      |  n_tokens       for a group of 16 rows        their sums stay in the L1
-//        +------+------+                   for a piece of k            16 x n_k weights stay in the L1
+//        +------+------+                   for a piece of k            16 x n_k weights stay in the L1,
+//                                                                      and the next ones are asked for
 //                                            for a tile of tokens      the sums of a tile are in registers
 //
 // No sum changes its order by this: a tile carries its sums on from the piece of k before.
@@ -31,6 +32,17 @@ struct Product {
     const Element* weights;
     bool add;  // onto what out holds
 
+    // While a piece of weights is used, the next one comes into the caches: with each tile of tokens its share.
+    template <int n_groups>
+    static void ask(const Element* next, size_t group_stride, int n_k, int token, int n_tokens) {
+        const int begin = token * n_k / n_tokens, end = std::min(token + tile_tokens, n_tokens) * n_k / n_tokens;
+        for (int group = 0; group < n_groups; ++group) {
+            for (int k = begin; k < end; ++k) {
+                prefetch(next + size_t(group) * group_stride + size_t(k) * group_rows);
+            }
+        }
+    }
+
     // Rows of n_groups groups from `group` on, for the tokens first .. last - 1.
     template <int n_groups>
     void groups(int group, int first, int last) const {
@@ -45,10 +57,12 @@ struct Product {
         for (int piece = 0; piece < n_pieces; ++piece) {
             const int k = int(int64_t(n_columns) * piece / n_pieces);
             const int k_end = int(int64_t(n_columns) * (piece + 1) / n_pieces);
+            const Element* next = w + (k_end < n_columns ? size_t(k_end) * group_rows : n_groups * group_stride);
             for (int token = first; token < last; token += tile_tokens) {
                 multiply_tile<tile_tokens, n_groups>(
                     std::min(tile_tokens, last - token), &sums[token - first][0][0], &x(token, 0) + k,
                     size_t(n_columns), w + size_t(k) * group_rows, group_stride, k_end - k);
+                if (n_pieces > 1) ask<n_groups>(next, group_stride, k_end - k, token - first, last - first);
             }
         }
         for (int token = first; token < last; ++token) {

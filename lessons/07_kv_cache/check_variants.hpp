@@ -14,19 +14,19 @@ inline Tensor copy_of(View<const float> x) {
     return out;
 }
 
-// Each variant at a short prompt against lesson 05; the cached ones also against themselves in one piece.
-inline bool check_variants(const Weights& weights, int threads) {
-    const std::vector<int> ids = {1, 2, 3, 4, 5, 6, 7};
+// Each variant at a short prompt against lesson 05; the cached ones also against themselves in one piece. The ids
+// are a text's: on tokens that stand in no text (a chat template's, in a row) SmolLM2 enlarges every rounding 100 times.
+inline bool check_variants(const Weights& weights, const std::vector<int>& ids, int threads) {
     const Tensor all = forward(weights, ids);
     bool ok = true;
     for (const StepVariant& variant : step_variants) {
-        Runner runner(weights, {.threads = threads, .context = 16, .cache_type = variant.cache_type});
+        Runner runner(weights, {.threads = threads, .context = int(ids.size()), .cache_type = variant.cache_type});
         // f32: rounding along sums of up to 1536 terms, over 30 layers; 16 bits: the format's own step.
         const double tolerance = variant.cache_type == Type::F32   ? 1e-5
                                  : variant.cache_type == Type::F16 ? 1e-3
                                                                    : 1e-2;
         const Tensor whole = copy_of(runner.run(ids));
-        const Comparison c = compare(whole, all.row(6), tolerance);
+        const Comparison c = compare(whole, all.row(all.size(0) - 1), tolerance);
         std::printf("check %-10s against lesson 05: %s, tolerance %g: %s\n", variant.name, c.text().c_str(),
                     tolerance, c.ok ? "ok" : "FAILED");
         ok = ok && c.ok;

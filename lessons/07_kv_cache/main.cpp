@@ -4,6 +4,7 @@
 
 #include "common/bench.hpp"
 #include "common/options.hpp"
+#include "lessons/04_tokenizer/tokenizer.hpp"
 #include "lessons/07_kv_cache/check_variants.hpp"
 #include "weights/open_model.hpp"
 
@@ -40,11 +41,11 @@ int run(int argc, char** argv) {
     CommonOptions common;
     std::string model;
     bool tiny = false;
-    std::vector<int> positions = {15, 127, 511};
+    std::vector<int> positions;
     common.add_to(options);
     options.add("-m,--model", model, "GGUF file of the llama family (make model)");
     options.flag("--tiny", tiny, "a seeded two-layer model instead of a file");
-    options.add("--positions", positions, "where to measure a step", 0, 1 << 20);
+    options.add("--positions", positions, "where to measure a step (default 15,127,511)", 0, 1 << 20);
     options.parse(argc, argv);
     common.check();
     std::vector<std::string> names;
@@ -54,12 +55,18 @@ int run(int argc, char** argv) {
     const GgufFile file = open_model(model, tiny);
     const Weights weights = load_weights(file);
     if (tiny) std::printf("random weights: the text is noise\n");
-    const int context = *std::max_element(positions.begin(), positions.end()) + 1;
-    if (context > weights.config.context) {
+    if (positions.empty()) {
+        for (const int p : {15, 127, 511}) {
+            if (p < weights.config.context) positions.push_back(p);
+        }
+    }
+    if (*std::max_element(positions.begin(), positions.end()) >= weights.config.context) {
         fail("--positions: the model reads positions 0 to %d", weights.config.context - 1);
     }
     print_question(weights.config);
-    const bool ok = check_variants(weights, common.threads);
+    const Tokenizer tokenizer = load_tokenizer(file);
+    const std::vector<int> ids = tokenizer.with_bos(tokenizer.encode("The capital of France is"));
+    const bool ok = check_variants(weights, ids, common.threads);
 
     const std::vector<StepRow> rows = measure_steps(weights, wanted, positions, common.threads);
     Table table({"variant", "position", "CPU 1 thread", "CPU all threads", "GPU kernel", "GPU with copies",
