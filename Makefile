@@ -75,7 +75,7 @@ build: $(programs) compile_commands.json  ## every program, into build/
 bench: $(programs) $(MODEL)  ## the table over all lessons (LESSONS="01 03" for some)
 	@python3 tests/bench.py $(BUILD) $(MODEL)
 bench-peers: $(BUILD)/00_run $(MODEL)  ## llama.cpp's own tools and ours, interleaved, on the same file
-	@python3 tests/peers/bench_peers.py
+	@python3 tests/peers/bench_peers.py --build $(BUILD)
 seeded-bugs: $(test_programs) try-model  ## each known bug, in a copy: which test catches it?
 	@python3 tests/wrong/run.py $(BUILD) BUILD=$(BUILD) CXX=$(CXX) ARCH=$(ARCH) SAN=$(SAN)
 setup:  ## gets the libraries that are missing; DEPS=local: into build/deps
