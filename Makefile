@@ -5,14 +5,18 @@ ARCH  := native
 BUILD := build
 SAN   :=
 # For make run and make NN: prompt, model, variant, device, further flags. For bench, seeded-bugs: some lessons only.
-PROMPT  := Why is the sky blue?
+PROMPT  ?= Why is the sky blue?
 MODEL    = $(smollm2)
 V       :=
 DEVICE  :=
 ARGS    :=
 LESSONS :=
 DEPS    :=
-export PROMPT LESSONS DEPS CXX
+# As they were typed: a $ or a quote in a prompt means nothing to make or to the shell.
+override PROMPT := $(value PROMPT)
+override V      := $(value V)
+override DEVICE := $(value DEVICE)
+export PROMPT V DEVICE LESSONS DEPS CXX
 
 ifeq ($(origin CXX),default)
 CXX := $(shell for c in g++ clang++; do command -v $$c; done | sed -n '1s,.*/,,p' | grep . || echo g++)
@@ -25,7 +29,7 @@ endif
 # No contraction: a product is fused into an fma where the code says so and nowhere else, so the bits are the same
 # whichever compiler and loop. build/deps has the libraries' headers where the system has none (common/setup.sh).
 MARCH    := $(if $(filter arm64 aarch64,$(shell uname -m)),-mcpu,-march)=$(ARCH)
-CXXFLAGS := -std=c++20 -O3 $(MARCH) -ffp-contract=off -Wall -Wextra -Wshadow -Werror
+CXXFLAGS := -std=c++20 $(if $(SAN),-O1,-O3) $(MARCH) -ffp-contract=off -Wall -Wextra -Wshadow -Werror
 ifeq ($(findstring clang,$(shell $(CXX) --version 2>/dev/null)),)
 CXXFLAGS += -Wno-restrict -Wno-stringop-overflow  # g++ 12 sees them in std::string, where they are not (its bug 105651)
 endif
@@ -62,7 +66,7 @@ help:
 	@echo "Start: make run, then make 01, make test-01"
 
 run: $(BUILD)/00_run $(MODEL)  ## a real model answers: PROMPT="...", ARGS="--temperature 0.8"
-	@$(BUILD)/00_run --model $(MODEL) --chat "$$PROMPT" $(if $(DEVICE),--device $(DEVICE)) $(or $(ARGS),--temperature 0 --max-tokens 64)
+	@$(BUILD)/00_run --model $(MODEL) --chat "$$PROMPT" $(if $(DEVICE),--device "$$DEVICE") $(or $(ARGS),--temperature 0 --max-tokens 64)
 test: $(test_programs) try-model  ## every test, in at most 5 minutes
 	@python3 tests/run.py tests/rules.py $(test_programs)
 test-long: test  ## the long ones too, then all of it under sanitizers: at most 30 minutes
@@ -96,7 +100,7 @@ aliases = $(1) $(call number,$(1)) $(patsubst $(call number,$(1))_%,%,$(1))
 define lesson_rules
 $(call aliases,$(1)): $(BUILD)/$(1) $(if $(filter $(writes_text),$(1)),$(MODEL))
 	@$(BUILD)/$(1) $(if $(filter $(writes_text),$(1)),--model $(MODEL)) \
-	    $(if $(V),--variant '$(V)') $(if $(DEVICE),--device $(DEVICE)) $(ARGS)
+	    $(if $(V),--variant "$$$$V") $(if $(DEVICE),--device "$$$$DEVICE") $(ARGS)
 .PHONY: $(call aliases,$(1))
 endef
 define test_rules
@@ -112,18 +116,18 @@ $(foreach test,$(tests),$(eval $(call test_rules,$(test))))
 unoptimized := common/options.cpp tests/main.cpp
 $(BUILD)/obj/%.o: %.cpp $(BUILD)/flags | setup
 	@mkdir -p $(@D) && echo "  compile $<" && $(COMPILE) $(if $(filter $(unoptimized),$<),-O0) -c $< -o $@
+# Written beside and renamed: somebody may be running the program.
+link = echo "  link    $@" && $(LINK) $^ $(LIBS) -o $@.$$$$ && mv $@.$$$$ $@
 $(BUILD)/library.a: $(call objects,$(library))
-	@rm -f $@ && ar rcs $@ $^
+	@ar rcs $@.$$$$ $^ && mv $@.$$$$ $@
 $(programs): $(BUILD)/%: $(BUILD)/obj/lessons/%/main.o $(BUILD)/library.a
-	@echo "  link    $@" && $(LINK) $^ $(LIBS) -o $@
+	@$(link)
 $(test_programs): $(BUILD)/%: $(BUILD)/obj/%.o $(BUILD)/obj/tests/main.o $(BUILD)/library.a
-	@mkdir -p $(@D) && echo "  link    $@" && $(LINK) $^ $(LIBS) -o $@
-$(BUILD)/tests/test_00_run: | $(BUILD)/00_run# it starts that program
-# A test that starts its lesson's program wants it built.
-starts_program := $(patsubst tests/%.cpp,$(BUILD)/tests/%,$(shell grep -l '"tests/program.hpp"' tests/test_*.cpp))
-$(starts_program): $(BUILD)/tests/test_%: | $(BUILD)/%
+	@mkdir -p $(@D) && $(link)
+$(BUILD)/tests/test_00_run: | $(BUILD)/00_run  # these two start programs
+$(BUILD)/tests/test_programs: | $(programs)
 # Rewritten only where it differs: another compiler or other flags compile everything again.
-$(BUILD)/flags: always
+$(BUILD)/flags: always | setup
 	@mkdir -p $(@D) && echo "$(COMPILE) $(LINK)" | cmp -s - $@ || echo "$(COMPILE) $(LINK)" > $@
 compile_commands.json: $(BUILD)/flags $(sources)
 	@for f in $(sources); do echo "$$comma{\"directory\": \"$(CURDIR)\", \"file\": \"$$f\"," \

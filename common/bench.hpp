@@ -1,6 +1,7 @@
 // Measuring: a time with its spread, and the limits of this machine that it stands beside.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -56,21 +57,42 @@ double read_bandwidth(const std::byte* data, size_t n_bytes, Team& team);
 double share_of_peak(double flops, int n_threads);
 double share_of_read(double bytes_per_second, size_t working_set, int n_threads);
 
-// The table that every lesson prints, and the same rows as data.
-//   Table table({"variant", "size", "CPU 1 thread", ...}, "GFLOP/s");
-//   table.add({"1 ijk", "256 x 256 x 256", number(1.2), ...});
+// A cell as a table shows it, and the same as data.
+struct Cell {
+    std::string text;
+    Json data;
+    Cell(std::string words) : text(words), data(std::move(words)) {}
+    Cell(const char* words) : Cell(std::string(words)) {}
+    Cell(int n) : text(std::to_string(n)), data(n) {}
+    Cell(double x, int digits = 3);
+};
+
 class Table {
   public:
-    explicit Table(std::vector<std::string> columns, std::string unit = "");
-    void add(std::vector<std::string> cells);  // as many as there are columns
-    void print() const;                        // aligned; text left, numbers right
-    Json json() const;  // [{"variant": "1 ijk", ...}, ...]; numbers stay text as printed
+    explicit Table(std::vector<std::string> columns, std::string title = "");
+    void add(std::vector<Cell> cells);  // as many as there are columns
+    void print() const;                 // aligned; text left, numbers right
+    Json json() const;                  // [{"sampler": "greedy", "bits": 1.5}, ...]
 
   private:
     std::vector<std::string> columns_;
-    std::string unit_;
-    std::vector<std::vector<std::string>> rows_;
+    std::string title_;
+    std::vector<std::vector<Cell>> rows_;
 };
+
+// A row of the table that every lesson ends with. NaN: not measured, printed "-" and null as data.
+struct BenchRow {
+    std::string variant;  // "1 ijk"
+    std::string size;     // "1024 x 1024 x 1024"
+    std::string unit;     // of the next four: "GFLOP/s"
+    double cpu_1_thread = NAN, cpu_all_threads = NAN, gpu_kernel = NAN, gpu_with_copies = NAN;
+    double share_of_bound = NAN;  // with the most threads that ran
+    double gpu_over_cpu = NAN;    // how many times as fast
+};
+std::string numbered(int variant, const std::string& name);  // (0, "ijk") -> "1 ijk"
+void print_rows(const std::vector<BenchRow>& rows);
+// {"lesson": "03_matmul", "device": "cpu", "rows": [{"variant": "1 ijk", ...}, ...]}
+Json rows_json(const char* lesson, const std::string& device, const std::vector<BenchRow>& rows);
 
 std::string number(double x, int digits = 3);  // three significant digits: "0.0123", "4.56", "1,230"
 std::string percent(double share);             // 0.853 -> "85 %"

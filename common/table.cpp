@@ -1,4 +1,4 @@
-// The printed table, and how its numbers are written.
+// The printed tables, and how their numbers are written.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -6,10 +6,12 @@
 #include "common/bench.hpp"
 #include "common/error.hpp"
 
-Table::Table(std::vector<std::string> columns, std::string unit)
-    : columns_(std::move(columns)), unit_(std::move(unit)) {}
+Cell::Cell(double x, int digits) : text(number(x, digits)), data(x) {}
 
-void Table::add(std::vector<std::string> cells) {
+Table::Table(std::vector<std::string> columns, std::string title)
+    : columns_(std::move(columns)), title_(std::move(title)) {}
+
+void Table::add(std::vector<Cell> cells) {
     if (cells.size() != columns_.size()) {
         fail("a row of %zu cells in a table of %zu columns", cells.size(), columns_.size());
     }
@@ -37,22 +39,23 @@ void Table::print() const {
         widths.push_back(width(columns_[column]));
         numeric.push_back(!rows_.empty());
         for (const auto& row : rows_) {
-            widths.back() = std::max(widths.back(), width(row[column]));
-            if (!is_number(row[column])) numeric.back() = false;
+            widths.back() = std::max(widths.back(), width(row[column].text));
+            if (!is_number(row[column].text)) numeric.back() = false;
         }
     }
-    const auto print_row = [&](const std::vector<std::string>& cells) {
+    const auto print_row = [&](const std::vector<Cell>& cells) {
         std::string line;
         for (size_t column = 0; column < cells.size(); ++column) {
-            const std::string pad(widths[column] - width(cells[column]), ' ');
+            const std::string& text = cells[column].text;
+            const std::string pad(widths[column] - width(text), ' ');
             if (column > 0) line += "  ";
-            line += numeric[column] ? pad + cells[column] : cells[column] + pad;
+            line += numeric[column] ? pad + text : text + pad;
         }
         line.erase(line.find_last_not_of(' ') + 1);
         std::printf("%s\n", line.c_str());
     };
-    if (!unit_.empty()) std::printf("%s\n", unit_.c_str());
-    print_row(columns_);
+    if (!title_.empty()) std::printf("%s\n", title_.c_str());
+    print_row({columns_.begin(), columns_.end()});
     for (const auto& row : rows_) print_row(row);
 }
 
@@ -60,10 +63,57 @@ Json Table::json() const {
     Json out{Json::Array{}};
     for (const auto& row : rows_) {
         Json object{Json::Object{}};
-        for (size_t column = 0; column < columns_.size(); ++column) object.set(columns_[column], row[column]);
+        for (size_t column = 0; column < columns_.size(); ++column)
+            object.set(columns_[column], row[column].data);
         out.push(std::move(object));
     }
     return out;
+}
+
+namespace {
+
+struct Figure {
+    const char *column, *key;
+    double BenchRow::*value;
+};
+constexpr Figure figures[] = {{"CPU 1 thread", "cpu_1_thread", &BenchRow::cpu_1_thread},
+                              {"CPU all threads", "cpu_all_threads", &BenchRow::cpu_all_threads},
+                              {"GPU kernel", "gpu_kernel", &BenchRow::gpu_kernel},
+                              {"GPU with copies", "gpu_with_copies", &BenchRow::gpu_with_copies},
+                              {"% of bound", "share_of_bound", &BenchRow::share_of_bound},
+                              {"GPU / CPU", "gpu_over_cpu", &BenchRow::gpu_over_cpu}};
+
+}  // namespace
+
+std::string numbered(int variant, const std::string& name) {
+    return std::to_string(variant + 1) + " " + name;
+}
+
+void print_rows(const std::vector<BenchRow>& rows) {
+    std::vector<std::string> columns{"variant", "size", "unit"};
+    for (const Figure& figure : figures) columns.push_back(figure.column);
+    Table table(columns);
+    for (const BenchRow& row : rows) {
+        std::vector<Cell> cells{row.variant, row.size, row.unit};
+        for (const Figure& figure : figures) {
+            const double x = row.*figure.value;
+            cells.push_back(std::isnan(x)                               ? "-"
+                            : figure.value == &BenchRow::share_of_bound ? percent(x)
+                                                                        : number(x));
+        }
+        table.add(cells);
+    }
+    table.print();
+}
+
+Json rows_json(const char* lesson, const std::string& device, const std::vector<BenchRow>& rows) {
+    Json list{Json::Array{}};
+    for (const BenchRow& row : rows) {
+        Json object{Json::Object{{"variant", row.variant}, {"size", row.size}, {"unit", row.unit}}};
+        for (const Figure& figure : figures) object.set(figure.key, row.*figure.value);
+        list.push(std::move(object));
+    }
+    return Json::Object{{"lesson", lesson}, {"device", device}, {"rows", list}};
 }
 
 std::string number(double x, int digits) {

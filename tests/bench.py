@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs the lessons' programs and gathers the rows that they measured into one table (several, where the columns
-differ), on the terminal and in notes/results/.
+"""Runs the lessons' programs and gathers the rows that they measured into one table, on the terminal and in
+notes/results/.
 
     python3 tests/bench.py BUILD MODEL        every lesson; LESSONS="01 03" in the environment for some
 """
@@ -21,8 +21,13 @@ def processor():
         return platform.processor() or platform.machine()
 
 
+COLUMNS = {"lesson": "lesson", "variant": "variant", "size": "size", "unit": "unit", "cpu_1_thread": "CPU 1 thread",
+           "cpu_all_threads": "CPU all threads", "gpu_kernel": "GPU kernel", "gpu_with_copies": "GPU with copies",
+           "share_of_bound": "% of bound", "gpu_over_cpu": "GPU / CPU"}
+
+
 def measure(build, model, lesson):
-    """The tables of one lesson, each a list of {column: text}; what else it says goes to build/bench/NN_name.txt."""
+    """The rows of one lesson; what else it says goes to build/bench/NN_name.txt."""
     folder = os.path.join(build, "bench")
     os.makedirs(folder, exist_ok=True)
     file = os.path.join(folder, lesson + ".json")
@@ -33,19 +38,24 @@ def measure(build, model, lesson):
     with open(os.path.join(folder, lesson + ".txt"), "w") as said:
         if subprocess.run(command, stdout=said).returncode != 0:
             sys.exit(f"bench: {lesson} failed; see {said.name}")
-    with open(file) as rows:
-        rows = json.load(rows)
-    parts = rows.values() if isinstance(rows, dict) else [rows]
-    tables = [part for part in parts if isinstance(part, list) and part and isinstance(part[0], dict)]
-    if not tables:
-        sys.exit(f"bench: {lesson} wrote no rows into {file}")
-    return tables
+    with open(file) as result:
+        return [{"lesson": lesson, **row} for row in json.load(result)["rows"]]
 
 
-def markdown(columns, rows):
-    cells = [columns] + [[str(row.get(column, "")) for column in columns] for row in rows]
-    widths = [max(len(line[i]) for line in cells) for i in range(len(columns))]
-    lines = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths)) + " |" for line in cells]
+def cell(key, value):
+    if value is None:
+        return "-"
+    if isinstance(value, str):
+        return value
+    if key == "share_of_bound":
+        return f"{100 * value:.{1 if value < 0.0995 else 0}f} %"
+    return f"{float(f'{value:.3g}'):,.10g}"
+
+
+def markdown(rows):
+    cells = [list(COLUMNS.values())] + [[cell(key, row[key]) for key in COLUMNS] for row in rows]
+    widths = [max(len(line[i]) for line in cells) for i in range(len(COLUMNS))]
+    lines = ["| " + " | ".join(text.ljust(width) for text, width in zip(line, widths)) + " |" for line in cells]
     lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
     return "\n".join(lines)
 
@@ -57,18 +67,9 @@ def main():
     lessons = [lesson for lesson in lessons if lesson[:2] != "00" and (not wanted or lesson[:2] in wanted)]
     if not lessons:
         sys.exit(f"bench: no lesson among LESSONS={' '.join(wanted)}")
-    tables = []  # of neighbouring lessons with the same columns
-    for lesson in lessons:
-        for part in measure(build, model, lesson):
-            rows = [{"lesson": lesson, **row} for row in part]
-            columns = list(dict.fromkeys(column for row in rows for column in row))
-            if tables and tables[-1][0] == columns:
-                tables[-1][1].extend(rows)
-            else:
-                tables.append((columns, rows))
+    rows = [row for lesson in lessons for row in measure(build, model, lesson)]
     compiler = subprocess.run([os.environ.get("CXX", "g++").split()[0], "--version"], capture_output=True, text=True)
-    text = f"{processor()}, {os.cpu_count()} cores, {compiler.stdout.splitlines()[0]}\n\n"
-    text += "\n\n".join(markdown(*table) for table in tables) + "\n"
+    text = f"{processor()}, {os.cpu_count()} cores, {compiler.stdout.splitlines()[0]}\n\n{markdown(rows)}\n"
     print(text, end="")
     if not wanted:
         os.makedirs("notes/results", exist_ok=True)

@@ -7,12 +7,14 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "weights/gguf.hpp"
+#include "weights/gguf_writer.hpp"
 
 using Bytes = std::vector<std::byte>;
 using Part = std::function<void(Bytes&)>;  // appends to a file
@@ -58,6 +60,32 @@ inline Part tensor(std::string name, std::vector<uint64_t> dims, uint32_t format
         for (const uint64_t size : dims) file = file + number(size);
         file = file + number(format) + number(offset);
     };
+}
+
+// 22 settings: one of every kind, then numbers that no int holds and arrays.
+inline void set_every_kind(GgufWriter& file) {
+    file.set("u8", uint8_t(200));
+    file.set("i8", int8_t(-100));
+    file.set("u16", uint16_t(60000));
+    file.set("i16", int16_t(-30000));
+    file.set("u32", uint32_t(4000000000));
+    file.set("i32", int32_t(-2000000000));
+    file.set("u64", uint64_t(1) << 62);
+    file.set("i64", -(int64_t(1) << 62));
+    file.set("f32", 0.1f);
+    file.set("f64", 0.1);
+    file.set("nan", std::numeric_limits<float>::quiet_NaN());
+    file.set("yes", true);
+    file.set("no", false);
+    file.set("name", "Grüße\n");
+    file.set("too large", uint64_t(1) << 63);
+    file.set("integers", std::vector<int64_t>{1, -2, 2147483647});
+    file.set("wide", std::vector<int64_t>{1, 2147483648});
+    file.set("flags", std::vector<bool>{true, false, true});
+    file.set("reals", std::vector<float>{0.5f, -1.5f});
+    file.set("doubles", std::vector<double>{0.5, -1.5});
+    file.set("texts", std::vector<std::string>{"a", "", "three"});
+    file.set("none", std::vector<std::string>{});
 }
 
 // Opens the file and asks for all that is in it, as every kind of thing. Whether or not it answers, nothing may

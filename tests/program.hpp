@@ -15,23 +15,12 @@
 
 #include "common/error.hpp"
 #include "common/files.hpp"
+#include "tests/temporary_folder.hpp"
 
 struct Ran {
     int status = -1;  // 128 + the signal's number when one ended it
     std::string out, err;
     size_t err_lines() const { return size_t(std::count(err.begin(), err.end(), '\n')); }
-};
-
-// A folder that goes with the test case.
-struct TemporaryFolder {
-    std::filesystem::path path;
-    TemporaryFolder() {
-        std::string name = (std::filesystem::temp_directory_path() / "from_loops_XXXXXX").string();
-        if (!mkdtemp(name.data())) fail("no temporary folder: %s", name.c_str());
-        path = name;
-    }
-    ~TemporaryFolder() { std::filesystem::remove_all(path); }
-    std::string operator/(const std::string& name) const { return (path / name).string(); }
 };
 
 // The program `name` beside the folder of this test program: build/tests/test_x -> build/name.

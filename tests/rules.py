@@ -83,7 +83,7 @@ def includes(tree):
 def intrinsics(tree):
     names = (r"(imm|x86|arm_|[a-z]mm)intrin\.h|arm_neon\.h|\b_mm\d*_\w+|\b__m(128|256|512)|__builtin_ia32|\bv(ld|st)1q?_\w+"
              r"|\b__(x86_64|i386|aarch64|arm|AVX\w*|SSE\w*|FMA|F16C|ARM_\w+)(__)?\b")
-    return matches(tree, names, allowed=("common/simd.hpp",))
+    return matches(tree, names, allowed=("common/simd.hpp", "common/simt/fiber.cpp"))
 
 
 def heavy_headers(tree):
@@ -154,6 +154,12 @@ def links(tree):
                 yield f"{path}: ({target}): no such heading"
 
 
+def measured_blocks(tree):
+    """What a run writes between markers is there."""
+    for name in re.findall(r"<!-- (\w+):begin -->\s*<!-- \1:end -->", tree.get("README.md", "")):
+        yield f"README.md: nothing between the markers of {name}"
+
+
 def clean_text(tree):
     for path, text in tree.items():
         if path.endswith(".patch") or path.startswith("tests/golden/"):
@@ -199,7 +205,7 @@ RULES = [
         "common/a.hpp": '#include "kernels/a.hpp"\n', "kernels/a.hpp": '#include "weights/a.hpp"\n',
         "weights/a.hpp": "", "lessons/02_b/b.hpp": '#include "lessons/03_c/c.hpp"\n#include "b.hpp"\n',
         "lessons/03_c/c.hpp": '#include "lessons/02_b/b.hpp"\n'}),
-    ("intrinsics and architectures only in common/simd.hpp", intrinsics, 3, {
+    ("intrinsics and architectures only in common/simd.hpp and common/simt/fiber.cpp", intrinsics, 3, {
         "common/simd.hpp": "#ifdef __AVX2__\n", "kernels/a.cpp": "#include <immintrin.h>\n_mm_pause();\n",
         "common/b.hpp": "#if defined(__aarch64__)\n"}),
     ("heavy headers in one file each", heavy_headers, 4, {
@@ -219,6 +225,8 @@ RULES = [
         "tests/wrong/01_b.patch": "+++ b/common/a.hpp\n@@ -1 +1 @@\n-int c;\n+int b;\n"}),
     ("links lead somewhere", links, 2, {
         "notes/no_such_a.md": "# One, two\n[b](no_such_b.md) [c](#one-two) [d](no_such_a.md#three) [e](https://a.org/b)\n"}),
+    ("no empty block in README.md", measured_blocks, 1, {
+        "README.md": "<!-- a:begin -->\n\n<!-- a:end -->\n<!-- b:begin -->\nb\n<!-- b:end -->\n"}),
     ("text files end in a newline, no line in a space", clean_text, 3, {
         "notes/a.md": "a \n", "notes/b.md": "b", "Makefile": "a:\r\n"}),
     (f"formatted by clang-format {CLANG_FORMAT}", formatting, 1, {

@@ -119,6 +119,21 @@ TEST_CASE("07 the fast kernels agree with the reference, for every cache type") 
     }
 }
 
+TEST_CASE("07 rope that turns a part of each head: 12 of 20 dimensions") {
+    const GgufFile whole = tiny_model(awkward), part = changed_tiny_model([](GgufWriter&writer) {
+                                                    writer.set("llama.rope.dimension_count", uint32_t(12));
+                                                });
+    const Weights weights = load_weights(part);
+    REQUIRE(weights.config.n_rotated == 12);
+    REQUIRE(weights.config.head_dim == 20);
+    const std::vector<int> ids = some_ids(19, weights.config.vocab_size);
+    const Tensor expected = forward(weights, ids);
+    CHECK(!compare(forward(load_weights(whole), ids), expected, 1e-3).ok);  // the setting is heard
+    ReferenceOps ops;
+    require_same_bits(in_steps(ops, weights, ids, 7, Type::F32), expected);
+    CHECK(compare(run_in_chunks(weights, ids, 2, 7, Type::F32), expected.row(18), 2e-6).ok);
+}
+
 TEST_CASE(
     "07 one prompt, the same bits: chunks of 1, 7, 64 and whole; 1, 2 and 4 threads; every cache type") {
     const GgufFile file = tiny_model(awkward);

@@ -13,6 +13,7 @@
 #include "common/files.hpp"
 #include "common/memory.hpp"
 #include "common/simd.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace {
 
@@ -28,12 +29,6 @@ class CacheFolder {
   private:
     std::string old_;
 };
-
-std::string scratch_folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "limits-XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    return name;
-}
 
 }  // namespace
 
@@ -78,8 +73,9 @@ TEST_CASE("bench: in a team every thread makes the same number of calls") {
 // than a tenth: what this harness reports as a limit would be none.
 // Times of one moment: on a machine that others use too, this may fail without a fault, so it is one of the long ones.
 TEST_CASE("bench: a copy stays within the measured bandwidth" * doctest::test_suite("long")) {
-    const CacheFolder elsewhere(scratch_folder());  // no figure of another hour
-    constexpr size_t n = size_t(64) << 20;          // two buffers of it make the working set
+    const TemporaryFolder folder;
+    const CacheFolder elsewhere(folder.path);  // no figure of another hour
+    constexpr size_t n = size_t(64) << 20;     // two buffers of it make the working set
     const BigBuffer from(n), to(n);
     const auto copy = [&] {
         const auto* source = reinterpret_cast<const float*>(from.data());
@@ -99,12 +95,12 @@ TEST_CASE("bench: a copy stays within the measured bandwidth" * doctest::test_su
 }
 
 TEST_CASE("bench: limits are kept for a day, by processor, build and threads") {
-    const std::string folder = scratch_folder();
-    const CacheFolder elsewhere(folder);
+    const TemporaryFolder folder;
+    const CacheFolder elsewhere(folder.path);
     const size_t size = size_t(300) << 10;
     const double first = read_bandwidth(size, 1);
     CHECK(first > 1e6);
-    const std::string path = folder + "/from-loops-to-graphs/limits.json";
+    const std::string path = folder / "from-loops-to-graphs/limits.json";
     const Json kept = read_json(path);
     REQUIRE(kept.members().size() == 1);
     CHECK(kept.members()[0].first.find("1 threads") != std::string::npos);
@@ -117,19 +113,18 @@ TEST_CASE("bench: limits are kept for a day, by processor, build and threads") {
     // Sizes of one class share a figure.
     read_bandwidth(size + 5000, 2);
     CHECK(read_json(path).members().size() == 2);
-    std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("bench: a cache that cannot be used is no error") {
-    const std::string folder = scratch_folder();
+    const TemporaryFolder folder;
     size_t size = 20 << 10;  // a size class of its own each time: what was measured in this process is known
     {
         const CacheFolder elsewhere("/dev/null");
         CHECK(read_bandwidth(size, 1) > 0);
     }
-    const std::string path = folder + "/from-loops-to-graphs/limits.json";
-    std::filesystem::create_directories(folder + "/from-loops-to-graphs");
-    const CacheFolder elsewhere(folder);
+    const std::string path = folder / "from-loops-to-graphs/limits.json";
+    std::filesystem::create_directories(folder / "from-loops-to-graphs");
+    const CacheFolder elsewhere(folder.path);
     for (const char* content : {"", "not JSON", "[]", "{\"a\": 1}", "{\"a\": {\"figure\": -1, \"time\": 0}}",
                                 "{\"a\": {\"figure\": \"x\", \"time\": 1e99}}"}) {
         write_file(path, content);
@@ -137,13 +132,12 @@ TEST_CASE("bench: a cache that cannot be used is no error") {
         CHECK(read_bandwidth(size, 1) > 0);
         CHECK(read_json(path).members().size() == 1);  // replaced by what was measured
     }
-    std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("bench: figures of another day are measured again") {
-    const std::string folder = scratch_folder();
-    const CacheFolder elsewhere(folder);
-    const std::string path = folder + "/from-loops-to-graphs/limits.json";
+    const TemporaryFolder folder;
+    const CacheFolder elsewhere(folder.path);
+    const std::string path = folder / "from-loops-to-graphs/limits.json";
     read_bandwidth(3 << 20, 1);
     Json kept = read_json(path);
     const std::string key = kept.members()[0].first;
@@ -154,7 +148,6 @@ TEST_CASE("bench: figures of another day are measured again") {
     // Another class: this process knows the first. Writing it drops the old figure.
     read_bandwidth(6 << 20, 1);
     CHECK(!read_json(path).has(key));
-    std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("bench: numbers as a table shows them") {
@@ -182,13 +175,35 @@ TEST_CASE("bench: numbers as a table shows them") {
     CHECK(bytes_text(538e6) == "538 MB");
 }
 
-TEST_CASE("bench: the table as data") {
-    Table table({"variant", "GFLOP/s"}, "a unit");
-    table.add({"1 ijk", number(1.5)});
-    table.add({"2 ikj", "-"});
+TEST_CASE("bench: a table as data") {
+    Table table({"step", "tokens", "ms"}, "a title");
+    table.add({"first", 5, 1234.5});
+    table.add({"second", 6, NAN});
     CHECK_THROWS_AS(table.add({"too few"}), Error);
-    const Json json = table.json();
+    CHECK(Cell(1234.5).text == "1,230");
+    CHECK(Cell(0.99961, 4).text == "0.9996");
+    const Json json = parse_json(to_text(table.json()), "test");
     REQUIRE(json.items().size() == 2);
-    CHECK(json[0]["variant"].text() == "1 ijk");
-    CHECK(json[1]["GFLOP/s"].text() == "-");
+    CHECK(json[0]["step"].text() == "first");
+    CHECK(json[0]["tokens"].integer() == 5);
+    CHECK(json[0]["ms"].number() == 1234.5);
+    CHECK(json[1]["ms"].value().index() == 0);  // null
+}
+
+TEST_CASE("bench: the rows that every lesson ends with, as data: numbers, or null") {
+    BenchRow row{numbered(0, "ijk"), "1 x 2 x 3", "GFLOP/s", 1.5};
+    row.share_of_bound = 0.25;
+    const Json json = parse_json(to_text(rows_json("03_matmul", "cpu", {row})), "test");
+    CHECK(json["lesson"].text() == "03_matmul");
+    CHECK(json["device"].text() == "cpu");
+    REQUIRE(json["rows"].items().size() == 1);
+    const Json& data = json["rows"][0];
+    CHECK(data["variant"].text() == "1 ijk");
+    CHECK(data["size"].text() == "1 x 2 x 3");
+    CHECK(data["unit"].text() == "GFLOP/s");
+    CHECK(data["cpu_1_thread"].number() == 1.5);
+    CHECK(data["share_of_bound"].number() == 0.25);
+    for (const char* key : {"cpu_all_threads", "gpu_kernel", "gpu_with_copies", "gpu_over_cpu"}) {
+        CHECK(data[key].value().index() == 0);  // null
+    }
 }

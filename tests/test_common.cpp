@@ -1,12 +1,16 @@
 // What everything else is tested with: tensors, comparison, random numbers, 16-bit numbers, JSON, files.
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <bit>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <functional>
 #include <limits>
+#include <thread>
 
 #include "common/check.hpp"
 #include "common/files.hpp"
@@ -15,18 +19,12 @@
 #include "common/memory.hpp"
 #include "common/philox.hpp"
 #include "common/tensor.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
-
-struct Folder {
-    std::string path = (std::filesystem::temp_directory_path() / "common-XXXXXX").string();
-    Folder() { REQUIRE(mkdtemp(path.data()) != nullptr); }
-    ~Folder() { std::filesystem::remove_all(path); }
-    size_t n_files() const { return size_t(std::distance(std::filesystem::directory_iterator(path), {})); }
-};
 
 std::string complaint(const std::function<void()>& action) {
     try {
@@ -345,8 +343,8 @@ TEST_CASE("common: asking a JSON value for what it is not") {
 // ---- Files
 
 TEST_CASE("common: a file is replaced whole, and nothing is left beside it") {
-    const Folder folder;
-    const std::string path = folder.path + "/out.json";
+    const TemporaryFolder folder;
+    const std::string path = folder / "out.json";
     write_json(path, Json("first"));
     write_json(path, Json("second"));
     CHECK(read_json(path).text() == "second");
@@ -355,22 +353,48 @@ TEST_CASE("common: a file is replaced whole, and nothing is left beside it") {
     write_file(path, bytes);
     CHECK(read_file(path) == bytes);
     // A link stays one, and its file gets the bytes.
-    std::filesystem::create_symlink(path, folder.path + "/link");
-    write_file(folder.path + "/link", "through");
-    CHECK(std::filesystem::is_symlink(folder.path + "/link"));
+    std::filesystem::create_symlink(path, folder / "link");
+    write_file(folder / "link", "through");
+    CHECK(std::filesystem::is_symlink(folder / "link"));
     CHECK(read_file(path) == "through");
     write_file("/dev/null", "a device is written to, not replaced");
     CHECK(std::filesystem::is_character_file("/dev/null"));
 }
 
 TEST_CASE("common: a file that cannot be read or written is one clear line") {
-    const Folder folder;
-    CHECK(contains(complaint([&] { read_file(folder.path + "/none"); }), "/none: No such file"));
-    CHECK(contains(complaint([&] { read_file(folder.path); }), "it is a folder"));
+    const TemporaryFolder folder;
+    CHECK(contains(complaint([&] { read_file(folder / "none"); }), "/none: No such file"));
+    CHECK(contains(complaint([&] { read_file(folder.path); }), "Is a directory"));
     CHECK(contains(complaint([&] { write_file(folder.path, "x"); }), "it is a folder"));
-    CHECK(contains(complaint([&] { write_file(folder.path + "/a/b.json", "x"); }), "there is no folder"));
+    CHECK(contains(complaint([&] { write_file(folder / "a/b.json", "x"); }), "there is no folder"));
     CHECK(contains(complaint([&] { write_file("", "x"); }), "cannot write"));
     CHECK(contains(complaint([&] { write_file("/dev/full", "x"); }), "No space left"));
-    CHECK(contains(complaint([&] { read_json(folder.path + "/none"); }), "/none"));
+    CHECK(contains(complaint([&] { read_json(folder / "none"); }), "/none"));
+    CHECK(contains(complaint([&] { read_file(""); }), "cannot read"));
     CHECK(folder.n_files() == 0);
+}
+
+TEST_CASE("common: reading ends, whatever is read: a device, a long file, a pipe that nobody writes to") {
+    const TemporaryFolder folder;
+    const std::string path = folder / "file", pipe = folder / "pipe";
+    CHECK(contains(complaint([&] { read_file("/dev/zero", 100'000); }),
+                   "/dev/zero: it has more than 100000 bytes"));
+    const std::string bytes(100'000, 'x');
+    write_file(path, bytes);
+    CHECK(read_file(path, 100'000) == bytes);
+    CHECK(contains(complaint([&] { read_file(path, 99'999); }), "more than 99999 bytes"));
+    CHECK(read_file("/dev/null").empty());
+    REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+    CHECK(read_file(pipe).empty());
+    // A writer that takes its time is waited for.
+    const int out = open(pipe.c_str(), O_RDONLY | O_NONBLOCK), in = open(pipe.c_str(), O_WRONLY);
+    REQUIRE(in >= 0);
+    std::thread writer([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        write_file(pipe, "late");
+        close(in);
+    });
+    CHECK(read_file(pipe) == "late");
+    writer.join();
+    close(out);
 }

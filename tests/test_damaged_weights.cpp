@@ -2,15 +2,12 @@
 // crash, a hang or a huge allocation. Most are files that other readers once crashed on.
 #include <doctest/doctest.h>
 
-#include <unistd.h>
-
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 
 #include "common/philox.hpp"
 #include "tests/gguf_bytes.hpp"
-#include "weights/gguf_writer.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace {
 
@@ -40,25 +37,8 @@ Bytes with_alignment(uint32_t alignment, uint64_t n_tensors = 0) {
 // A file with one of everything, about a kilobyte.
 Bytes one_of_everything() {
     GgufWriter file;
-    file.set("u8", uint8_t(200));
-    file.set("i8", int8_t(-100));
-    file.set("u16", uint16_t(60000));
-    file.set("i16", int16_t(-30000));
-    file.set("u32", uint32_t(4000000000));
-    file.set("i32", int32_t(-2000000000));
-    file.set("f32", 1.5f);
-    file.set("boolean", true);
-    file.set("text", "one line");
-    file.set("u64", uint64_t(1) << 63);
-    file.set("i64", int64_t(-5));
-    file.set("f64", 2.5);
+    set_every_kind(file);
     file.set("general.alignment", uint32_t(32));
-    file.set("integers", std::vector<int32_t>{1, -2, 3});
-    file.set("bytes", std::vector<uint8_t>{1, 2, 3});
-    file.set("reals", std::vector<float>{0.5f, -1.5f});
-    file.set("flags", std::vector<bool>{true, false, true});
-    file.set("texts", std::vector<std::string>{"a", "", "three"});
-    file.set("empty", std::vector<std::string>{});
     static const std::vector<std::byte> data(2 * 34 * 3, std::byte(0x3c));
     static const std::vector<float> floats = {1, 2, 3, 4, 5, 6};
     file.add("vector", View<const float>(floats.data(), 6));
@@ -231,9 +211,7 @@ TEST_CASE("damaged weights: cut after any byte") {
 }
 
 TEST_CASE("damaged weights: files on the disk") {
-    const std::filesystem::path folder =
-        std::filesystem::temp_directory_path() / ("damaged." + std::to_string(getpid()));
-    std::filesystem::create_directories(folder);
+    const TemporaryFolder folder;
     const std::string path = folder / "model.gguf";
     const auto error_of = [&](const std::string& name) -> std::string {
         try {
@@ -242,7 +220,7 @@ TEST_CASE("damaged weights: files on the disk") {
         } catch (const Error& error) { return error.what(); }
     };
     CHECK(error_of(path) == "cannot open " + path + ": No such file or directory");
-    CHECK(error_of(folder) == folder.string() + " is not a file");
+    CHECK(error_of(folder.path) == folder.path.string() + " is not a file");
     std::ofstream(path).close();
     CHECK(error_of(path) == path + " is empty");
     const Bytes whole = one_of_everything();
@@ -254,7 +232,6 @@ TEST_CASE("damaged weights: files on the disk") {
     CHECK(error_of(path) == "");
     write(whole.size() - 32);
     CHECK(error_of(path).starts_with(path + ": tensor 'f16' has 70 bytes at offset "));
-    std::filesystem::remove_all(folder);
 }
 
 // Ten thousand wrong files from one seed: bytes replaced, numbers made extreme, pieces removed, doubled, swapped.

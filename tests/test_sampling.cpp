@@ -125,6 +125,28 @@ TEST_CASE("sampling: the lesson's choice in a real vocabulary") {
     }
 }
 
+TEST_CASE("sampling: near ties at a tiny temperature, where few floats lie between kept and cut") {
+    for (const float largest : {-3.0f, .5f, 20.0f, 1000.0f}) {
+        Tensor logits(200);  // differences of 1e-6 to 1e-3, then to 0.1, in no order
+        for (int i = 0; i < 200; ++i) {
+            logits(i * 77 % 200) = i < 2 ? largest : largest - 1e-6f * std::pow(1e5f, float(i - 2) / 197);
+        }
+        for (const float temperature : {1e-3f, 1e-2f}) {
+            for (const float min_p : {.05f, .5f, 1.0f}) {
+                for (const float top_p : {.9f, 1.0f}) {
+                    INFO(largest, ", T ", temperature, ", min-p ", min_p, ", top-p ", top_p);
+                    const Sampling s = {.temperature = temperature, .top_p = top_p, .min_p = min_p};
+                    const std::vector<Candidate> kept = choices(logits, {}, s);
+                    for (int position = 0; position < 200; ++position) {
+                        const float u = uniform(s.seed, uint32_t(position), 0, Purpose::sample);
+                        CHECK(distance_from_share(kept, fast_sample(logits, s, position), u) <= 1e-6);
+                    }
+                }
+            }
+        }
+    }
+}
+
 TEST_CASE("sampling: ties and what public bugs got wrong") {
     const auto draws = [](const std::vector<float>& logits, const Sampling& settings) {
         std::vector<bool> seen(logits.size());

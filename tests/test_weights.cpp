@@ -1,54 +1,22 @@
 // Reading and writing GGUF files, the tiny model, and weights as floats.
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <cstring>
-#include <filesystem>
-#include <limits>
 #include <set>
 
 #include "common/check.hpp"
 #include "common/files.hpp"
 #include "common/json.hpp"
 #include "tests/gguf_bytes.hpp"
-#include "weights/gguf_writer.hpp"
+#include "tests/temporary_folder.hpp"
 #include "weights/tiny_model.hpp"
 
 namespace {
 
-// A folder that is gone when the test ends.
-struct Folder {
-    std::filesystem::path path =
-        std::filesystem::temp_directory_path() / ("weights." + std::to_string(getpid()));
-    Folder() { std::filesystem::create_directories(path); }
-    ~Folder() { std::filesystem::remove_all(path); }
-};
-
 GgufFile file_of_settings() {
     GgufWriter file;
-    file.set("u8", uint8_t(200));
-    file.set("i8", int8_t(-100));
-    file.set("u16", uint16_t(60000));
-    file.set("i16", int16_t(-30000));
-    file.set("u32", uint32_t(4000000000));
-    file.set("i32", int32_t(-2000000000));
-    file.set("u64", uint64_t(1) << 62);
-    file.set("i64", -(int64_t(1) << 62));
-    file.set("f32", 0.1f);
-    file.set("f64", 0.1);
-    file.set("nan", std::numeric_limits<float>::quiet_NaN());
-    file.set("yes", true);
-    file.set("no", false);
-    file.set("name", "Grüße\n");
-    file.set("too large", uint64_t(1) << 63);
-    file.set("integers", std::vector<int64_t>{1, -2, 2147483647});
-    file.set("wide", std::vector<int64_t>{1, 2147483648});
-    file.set("flags", std::vector<bool>{true, false, true});
-    file.set("reals", std::vector<float>{0.5f, -1.5f});
-    file.set("doubles", std::vector<double>{0.5, -1.5});
-    file.set("texts", std::vector<std::string>{"a", "", "three"});
-    file.set("none", std::vector<std::string>{});
+    set_every_kind(file);
     return GgufFile("settings.gguf", file.bytes());
 }
 
@@ -161,8 +129,8 @@ TEST_CASE("weights: a format that cannot be computed is refused by its name, whe
 
 TEST_CASE("weights: a file written again from what was read has the same bytes") {
     for (const Type type : {Type::F32, Type::F16, Type::BF16, Type::Q8_0, Type::Q4_0, Type::Q4_1}) {
-        const Folder folder;
-        const std::string path = folder.path / "tiny.gguf", again = folder.path / "again.gguf";
+        const TemporaryFolder folder;
+        const std::string path = folder / "tiny.gguf", again = folder / "again.gguf";
         write_tiny_model(path, {.type = type, .tied_head = false});
         const GgufFile file(path);
         GgufWriter writer;
@@ -170,8 +138,7 @@ TEST_CASE("weights: a file written again from what was read has the same bytes")
         for (const GgufTensor& tensor : file.tensors()) writer.add(tensor);
         writer.write(again);
         CHECK(read_file(path) == read_file(again));
-        const size_t n_files = size_t(std::distance(std::filesystem::directory_iterator(folder.path), {}));
-        CHECK(n_files == 2);  // nothing unfinished stays behind
+        CHECK(folder.n_files() == 2);  // nothing unfinished stays behind
     }
 }
 

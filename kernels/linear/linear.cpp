@@ -35,7 +35,8 @@ struct Product {
     // While a piece of weights is used, the next one comes into the caches: with each tile of tokens its share.
     template <int n_groups>
     static void ask(const Element* next, size_t group_stride, int n_k, int token, int n_tokens) {
-        const int begin = token * n_k / n_tokens, end = std::min(token + tile_tokens, n_tokens) * n_k / n_tokens;
+        const int begin = token * n_k / n_tokens,
+                  end = std::min(token + tile_tokens, n_tokens) * n_k / n_tokens;
         for (int group = 0; group < n_groups; ++group) {
             for (int k = begin; k < end; ++k) {
                 prefetch(next + size_t(group) * group_stride + size_t(k) * group_rows);
@@ -57,7 +58,8 @@ struct Product {
         for (int piece = 0; piece < n_pieces; ++piece) {
             const int k = int(int64_t(n_columns) * piece / n_pieces);
             const int k_end = int(int64_t(n_columns) * (piece + 1) / n_pieces);
-            const Element* next = w + (k_end < n_columns ? size_t(k_end) * group_rows : n_groups * group_stride);
+            const Element* next =
+                w + (k_end < n_columns ? size_t(k_end) * group_rows : n_groups * group_stride);
             for (int token = first; token < last; token += tile_tokens) {
                 multiply_tile<tile_tokens, n_groups>(
                     std::min(tile_tokens, last - token), &sums[token - first][0][0], &x(token, 0) + k,

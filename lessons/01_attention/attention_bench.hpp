@@ -68,22 +68,19 @@ inline Comparison compare_kernel(const AttentionSize& s, uint64_t seed, double t
 
 inline const std::vector<std::string> attention_variants = {"loops", "kernel"};
 
-struct AttentionResult {
-    int variant;
-    const AttentionSize* size;
-    double one_thread = 0, all_threads = 0;  // seconds; 0: not run
-    double share = 0;                        // of the bound, with the most threads that ran
-};
-
-inline AttentionResult time_attention(int variant, const AttentionSize& s, uint64_t seed, int n_threads) {
-    AttentionResult r{variant, &s};
+inline BenchRow time_attention(int variant, const AttentionSize& s, uint64_t seed, int n_threads) {
+    BenchRow row{numbered(variant, attention_variants[size_t(variant)]),
+                 std::string(s.name) + ", " + number(s.flops() / 1e6) + " MFLOP", "us"};
     if (attention_variants[size_t(variant)] == "kernel") {
-        r.one_thread = time_kernel(s, seed, 1);
-        r.all_threads = n_threads > 1 ? time_kernel(s, seed, n_threads) : r.one_thread;
-        r.share = attention_bound(s, n_threads) / r.all_threads;
+        const double one = time_kernel(s, seed, 1);
+        const double all = n_threads > 1 ? time_kernel(s, seed, n_threads) : one;
+        row.cpu_1_thread = one * 1e6;
+        row.cpu_all_threads = all * 1e6;
+        row.share_of_bound = attention_bound(s, n_threads) / all;
     } else if (s.flops() < 1e9) {  // above it the loops take minutes
-        r.one_thread = time_loops(s, seed);
-        r.share = attention_bound(s, 1) / r.one_thread;
+        const double seconds = time_loops(s, seed);
+        row.cpu_1_thread = seconds * 1e6;
+        row.share_of_bound = attention_bound(s, 1) / seconds;
     }
-    return r;
+    return row;
 }

@@ -42,30 +42,16 @@ bool check_kernel(uint64_t seed) {
     return ok;
 }
 
-Json print_times(const std::vector<AttentionResult>& results) {
-    Table table({"variant", "size", "MFLOP", "CPU 1 thread", "CPU all threads", "GPU kernel",
-                 "GPU with copies", "GFLOP/s", "% of bound"},
-                "microseconds; the bound is the larger of FLOPs at peak and bytes at read bandwidth");
-    const auto cell = [](double x) { return x > 0 ? number(x) : "-"; };
-    for (const AttentionResult& r : results) {
-        const double best = r.all_threads > 0 ? r.all_threads : r.one_thread, flops = r.size->flops();
-        table.add({std::to_string(r.variant + 1) + " " + attention_variants[size_t(r.variant)], r.size->name,
-                   number(flops / 1e6), cell(r.one_thread * 1e6), cell(r.all_threads * 1e6), "-", "-",
-                   best > 0 ? number(flops / best / 1e9) : "-", r.share > 0 ? percent(r.share) : "-"});
-    }
-    table.print();
-    return table.json();
-}
-
-void print_notice(const std::vector<AttentionResult>& results) {
-    if (results.size() < 2 * std::size(sizes)) return;  // both variants are needed
-    const AttentionResult &loops = results[1], *kernel = &results[std::size(sizes)];
+void print_notice(const std::vector<BenchRow>& rows) {
+    if (rows.size() < 2 * std::size(sizes)) return;  // both variants are needed
+    const BenchRow &loops = rows[1], *kernel = &rows[std::size(sizes)];
     std::printf("\nNotice: at 512 tokens the kernel is %s times as fast as the loops and at %s of the bound; "
                 "the sums are the same.\n",
-                number(loops.one_thread / kernel[1].one_thread, 2).c_str(), percent(kernel[1].share).c_str());
+                number(loops.cpu_1_thread / kernel[1].cpu_1_thread, 2).c_str(),
+                percent(kernel[1].share_of_bound).c_str());
     std::printf("It loses on few tokens: %s of the bound on a prompt of 16, %s at decode. Keys are packed "
                 "there for a few sums only.\n",
-                percent(kernel[0].share).c_str(), percent(kernel[2].share).c_str());
+                percent(kernel[0].share_of_bound).c_str(), percent(kernel[2].share_of_bound).c_str());
 }
 
 int run(int argc, char** argv) {
@@ -79,16 +65,16 @@ int run(int argc, char** argv) {
 
     print_question();
     const bool ok = check_kernel(common.seed);
-    std::printf("\n");
-    std::vector<AttentionResult> results;
+    std::vector<BenchRow> rows;
     for (const int variant : variants) {
         for (const AttentionSize& s : sizes) {
-            results.push_back(time_attention(variant, s, common.seed, common.threads));
+            rows.push_back(time_attention(variant, s, common.seed, common.threads));
         }
     }
-    const Json rows = print_times(results);
-    print_notice(results);
-    if (!common.json.empty()) write_json(common.json, rows);
+    std::printf("\nThe bound is the larger of FLOPs at peak and bytes at read bandwidth\n");
+    print_rows(rows);
+    print_notice(rows);
+    if (!common.json.empty()) write_json(common.json, rows_json("01_attention", common.device, rows));
     return ok ? 0 : 1;
 }
 

@@ -79,8 +79,8 @@ inline Table breaking_table() {
     for (const BreakingPoint& point : points) head.push_back(point.name);
     Table table(head, "sum of the shares, by row of scores (right: 1, and 0 for masked)");
     const auto add = [&](const char* way, const char* format, auto sum) {
-        std::vector<std::string> cells{way, format};
-        for (const BreakingPoint& point : points) cells.push_back(number(sum(point.scores), 4));
+        std::vector<Cell> cells{way, format};
+        for (const BreakingPoint& point : points) cells.push_back({sum(point.scores), 4});
         table.add(cells);
     };
     const char* const ways[] = {"naive", "safe", "online"};

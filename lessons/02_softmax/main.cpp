@@ -40,30 +40,18 @@ bool check_variant(int variant, uint64_t seed) {
     return c.ok;
 }
 
-Json print_speeds(const std::vector<SoftmaxSpeed>& results, int n_threads) {
-    Table table(
-        {"variant", "size", "CPU 1 thread", "CPU " + std::to_string(n_threads) + " threads", "GPU kernel",
-         "GPU with copies", "% of bound", "GPU / CPU"},
-        "GB/s, read and written; bound: the slower of reading as many bytes and 28 operations a score");
-    for (const SoftmaxSpeed& r : results) {
-        table.add({std::to_string(r.variant + 1) + " " + softmax_variants[size_t(r.variant)], r.size->name,
-                   number(r.one_thread / 1e9), r.variant == 3 ? number(r.all_threads / 1e9) : "-", "-", "-",
-                   percent(r.share), "-"});
-    }
-    table.print();
-    if (results.size() == 9) {  // all four variants at two sizes, the kernel at the third
-        const SoftmaxSpeed &safe = results[1], &online = results[2], &kernel = results[3], &row = results[7];
-        std::printf(
-            "\nNotice: on a layer's scores the kernel does %s times the safe loops' work on one thread; the "
-            "online loops, which read the row once less, do %s times.\n",
-            number(kernel.one_thread / safe.one_thread, 2).c_str(),
-            number(online.one_thread / safe.one_thread, 2).c_str());
-        std::printf(
-            "It loses on one long row: %d threads do %s times the work of one, since a row belongs to one "
-            "thread.\n",
-            n_threads, number(row.all_threads / row.one_thread, 2).c_str());
-    }
-    return table.json();
+void print_notice(const std::vector<BenchRow>& rows, int n_threads) {
+    if (rows.size() < 9) return;  // all four variants at two sizes, the kernel at the third
+    const BenchRow &safe = rows[1], &online = rows[2], &kernel = rows[3], &row = rows[7];
+    std::printf(
+        "\nNotice: on a layer's scores the kernel does %s times the safe loops' work on one thread; the "
+        "online loops, which read the row once less, do %s times.\n",
+        number(kernel.cpu_1_thread / safe.cpu_1_thread, 2).c_str(),
+        number(online.cpu_1_thread / safe.cpu_1_thread, 2).c_str());
+    std::printf(
+        "It loses on one long row: %d threads do %s times the work of one, since a row belongs to one "
+        "thread.\n",
+        n_threads, number(row.cpu_all_threads / row.cpu_1_thread, 2).c_str());
 }
 
 int run(int argc, char** argv) {
@@ -82,10 +70,13 @@ int run(int argc, char** argv) {
     breaking.print();
     for (const BreakingPoint& point : breaking_points()) std::printf("  %-9s %s\n", point.name, point.what);
     std::printf("\n");
-    const Json speeds = print_speeds(time_softmaxes(chosen, common), common.threads);
+    const std::vector<BenchRow> rows = time_softmaxes(chosen, common);
+    std::printf("Read and written; bound: the slower of reading as many bytes and 28 operations a score\n");
+    print_rows(rows);
+    print_notice(rows, common.threads);
     if (!common.json.empty()) {
-        Json json;
-        write_json(common.json, json.set("breaking_points", breaking.json()).set("speeds", speeds));
+        Json json = rows_json("02_softmax", common.device, rows);
+        write_json(common.json, json.set("breaking_points", breaking.json()));
     }
     return ok ? 0 : 1;
 }

@@ -44,25 +44,22 @@ inline double time_softmax(int variant, const SoftmaxSize& size, uint64_t seed, 
     return measure(team, body, 0.1, 3).median;
 }
 
-struct SoftmaxSpeed {
-    int variant;
-    const SoftmaxSize* size;
-    double one_thread, all_threads;  // bytes/s
-    double share;  // of the bound: of memory's speed or of arithmetic's, whichever is used up more
-};
-
-inline std::vector<SoftmaxSpeed> time_softmaxes(const std::vector<int>& chosen, const CommonOptions& common) {
-    std::vector<SoftmaxSpeed> results;
+// GB/s; the bound is memory's speed or arithmetic's, whichever is used up more.
+inline std::vector<BenchRow> time_softmaxes(const std::vector<int>& chosen, const CommonOptions& common) {
+    std::vector<BenchRow> rows;
     for (const SoftmaxSize& size : softmax_sizes) {
         for (const int variant : chosen) {
             if (variant < 3 && size.n_rows > 5000) continue;  // the loops would take a second each time
             const int n_threads = variant == 3 ? common.threads : 1;
             const double one = time_softmax(variant, size, common.seed, 1);
             const double all = n_threads > 1 ? time_softmax(variant, size, common.seed, n_threads) : one;
-            const double share = std::max(share_of_read(size.bytes() / all, size_t(size.bytes()), n_threads),
+            BenchRow row{numbered(variant, softmax_variants[size_t(variant)]), size.name, "GB/s"};
+            row.cpu_1_thread = size.bytes() / one / 1e9;
+            if (variant == 3) row.cpu_all_threads = size.bytes() / all / 1e9;
+            row.share_of_bound = std::max(share_of_read(size.bytes() / all, size_t(size.bytes()), n_threads),
                                           share_of_peak(size.operations() / all, n_threads));
-            results.push_back({variant, &size, size.bytes() / one, size.bytes() / all, share});
+            rows.push_back(row);
         }
     }
-    return results;
+    return rows;
 }

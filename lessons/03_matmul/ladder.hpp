@@ -40,12 +40,12 @@ struct Rung {
 };
 
 inline const Rung ladder[] = {
-    {"1 ijk", false, [](const Worker&, Product& p) { matmul_ijk(p.c, p.a, p.b); }},
-    {"2 ikj", false, [](const Worker&, Product& p) { matmul_ikj(p.c, p.a, p.b); }},
-    {"3 blocked", false, [](const Worker&, Product& p) { matmul_blocked(p.c, p.a, p.b); }},
-    {"4 register tile", false, [](const Worker&, Product& p) { matmul_tiled(p.c, p.a, p.b); }},
-    {"5 packed", true, [](const Worker& w, Product& p) { cpu::matmul(w, p.c, p.a, p.b, p.memory.data()); }},
-    {"6 packed at load", true, [](const Worker& w, Product& p) { cpu::linear(w, p.c, p.a, p.packed); }},
+    {"ijk", false, [](const Worker&, Product& p) { matmul_ijk(p.c, p.a, p.b); }},
+    {"ikj", false, [](const Worker&, Product& p) { matmul_ikj(p.c, p.a, p.b); }},
+    {"blocked", false, [](const Worker&, Product& p) { matmul_blocked(p.c, p.a, p.b); }},
+    {"register tile", false, [](const Worker&, Product& p) { matmul_tiled(p.c, p.a, p.b); }},
+    {"packed", true, [](const Worker& w, Product& p) { cpu::matmul(w, p.c, p.a, p.b, p.memory.data()); }},
+    {"packed at load", true, [](const Worker& w, Product& p) { cpu::linear(w, p.c, p.a, p.packed); }},
 };
 
 // Seconds of one product on the whole team. The slow rungs run once, which is long enough to be measured.

@@ -2,15 +2,13 @@
 // that was read is used.
 #include <cmath>
 #include <cstdio>
-#include <map>
+#include <iterator>
 
 #include "common/options.hpp"
 #include "lessons/03_matmul/ladder.hpp"
 #include "lessons/03_matmul/tokens.hpp"
 
 namespace {
-
-using Figures = std::map<std::pair<int, std::string>, double>;  // (rung, size) -> figure on all threads
 
 void print_question(int threads) {
     std::printf(
@@ -40,32 +38,45 @@ bool check_rungs(const std::vector<int>& wanted, uint64_t seed, int threads) {
         const double tolerance =
             std::sqrt(577.0) * 0x1p-24;  // 577 roundings, which add up like a random walk
         const Comparison c = compare(product.c, expected, tolerance);
-        std::printf("check %-16s %s: %s, tolerance %.1e: %s\n", ladder[which].name, product.size().c_str(),
-                    c.text().c_str(), tolerance, c.ok ? "ok" : "FAILED");
+        std::printf("check %-16s %s: %s, tolerance %.1e: %s\n", numbered(which, ladder[which].name).c_str(),
+                    product.size().c_str(), c.text().c_str(), tolerance, c.ok ? "ok" : "FAILED");
         all_ok = all_ok && c.ok;
     }
     return all_ok;
 }
 
 // GEMM in GFLOP/s against the peak, GEMV (one row) in GB/s of b against reading as much.
-void measure_rungs(Table& table, Figures& figures, const std::vector<int>& wanted, Product&& product,
+void measure_rungs(std::vector<BenchRow>& rows, const std::vector<int>& wanted, Product&& product,
                    int threads) {
     const bool gemv = product.a.size(0) == 1;
     const double work = gemv ? product.b_bytes() : product.flops();
-    const auto share = [&](double figure, int n_threads) {
-        return percent(gemv ? share_of_read(figure, size_t(work), n_threads)
-                            : share_of_peak(figure, n_threads));
-    };
     for (const int which : wanted) {
         const Rung& rung = ladder[which];
         Team one(1), all(threads);
+        BenchRow row{numbered(which, rung.name), product.size(), gemv ? "GB/s" : "GFLOP/s"};
         const double alone = work / product_seconds(rung, product, one);
-        const double together = rung.threaded ? work / product_seconds(rung, product, all) : alone;
-        figures[{which, product.size()}] = together / 1e9;
-        table.add({rung.name, product.size(), gemv ? "GB/s" : "GFLOP/s", number(alone / 1e9), share(alone, 1),
-                   rung.threaded ? number(together / 1e9) : "-", "-", "-",
-                   share(together, rung.threaded ? threads : 1)});
+        const double best = rung.threaded ? work / product_seconds(rung, product, all) : alone;
+        const int n_threads = rung.threaded ? threads : 1;
+        row.cpu_1_thread = alone / 1e9;
+        if (rung.threaded) row.cpu_all_threads = best / 1e9;
+        row.share_of_bound =
+            gemv ? share_of_read(best, size_t(work), n_threads) : share_of_peak(best, n_threads);
+        rows.push_back(row);
     }
+}
+
+// Two lines made from the rows: of each size, the whole ladder.
+void print_notice(const std::vector<BenchRow>& rows) {
+    const BenchRow *large = &rows[std::size(ladder)], *gemv = &rows[3 * std::size(ladder)];
+    std::printf(
+        "\nNotice: at %s the same multiplications take %.0f times less time on rung 6 than on rung 1; "
+        "one thread alone reaches %s of its peak.\n",
+        large[0].size.c_str(), large[5].cpu_all_threads / large[0].cpu_1_thread,
+        percent(share_of_peak(large[5].cpu_1_thread * 1e9, 1)).c_str());
+    std::printf(
+        "It loses: for one row, packing b in the call (rung 5) reads it at %s GB/s, the plain loops of "
+        "rung 2 at %s.\n",
+        number(gemv[4].cpu_all_threads).c_str(), number(gemv[1].cpu_1_thread).c_str());
 }
 
 int run(int argc, char** argv) {
@@ -83,27 +94,18 @@ int run(int argc, char** argv) {
     print_question(threads);
     const bool ok = check_rungs(wanted, common.seed, threads);
 
-    Figures figures;
-    Table table({"variant", "rows x columns x inner", "unit", "CPU 1 thread", "% of its bound",
-                 "CPU all threads", "GPU kernel", "GPU with copies", "% of bound"});
-    for (const auto [rows, columns, inner] :
+    std::vector<BenchRow> rows;
+    for (const auto [n_rows, n_columns, n_inner] :
          {std::array{512, 1536, 576}, {1024, 1024, 1024}, {1, 1536, 576}, {1, 4096, 4096}}) {
-        measure_rungs(table, figures, wanted, Product(rows, columns, inner, common.seed), threads);
+        measure_rungs(rows, wanted, Product(n_rows, n_columns, n_inner, common.seed), threads);
     }
-    std::printf("\nGEMM: the machine multiplies; GEMV (one row): it reads b. %d threads in all\n", threads);
-    table.print();
+    std::printf("\nRows x columns x inner. GEMM: the machine multiplies; GEMV (one row): it reads b\n");
+    print_rows(rows);
     if (wanted.size() == std::size(ladder)) {
         print_tokens(common.seed, threads);
-        const std::string large = "1024 x 1024 x 1024", gemv = "1 x 4096 x 4096";
-        std::printf(
-            "\nNotice: at %s the same multiplications take %.0f times less time on rung 6 than on rung 1.\n",
-            large.c_str(), figures[{5, large}] / figures[{0, large}]);
-        std::printf(
-            "It loses: for one row, packing b in the call (rung 5) reads it at %s GB/s, the plain loops of "
-            "rung 2 at %s.\n",
-            number(figures[{4, gemv}]).c_str(), number(figures[{1, gemv}]).c_str());
+        print_notice(rows);
     }
-    if (!common.json.empty()) write_json(common.json, table.json());
+    if (!common.json.empty()) write_json(common.json, rows_json("03_matmul", common.device, rows));
     return ok ? 0 : 1;
 }
 

@@ -57,34 +57,33 @@ inline bool check_variant(const Tokenizer& tokenizer, const EncodeVariant& varia
     return ok;
 }
 
-// Prints the table of the chosen variants, and what to notice in it when all are there.
-inline Table time_variants(const Tokenizer& tokenizer, const std::vector<int>& chosen, int n_threads) {
-    const std::string prose(sample_text), small = one_piece(4'000), large = one_piece(200'000);
+// The rows of the chosen variants, in MB/s: prose, one piece, and one long piece (none for the scan).
+inline std::vector<BenchRow> time_variants(const Tokenizer& tokenizer, const std::vector<int>& chosen,
+                                           int n_threads) {
     Team one(1), all(n_threads);
-    Table table({"variant", "size", "CPU 1 thread", "CPU all threads", "GPU kernel", "% of bound"}, "MB/s");
-    double speed[3][2] = {};  // [variant][prose, small]
+    std::vector<BenchRow> rows;
     for (const int i : chosen) {
         const EncodeVariant& variant = encode_variants[i];
         const auto add = [&](const char* size, const std::string& text) {
-            const double alone = megabytes_per_second(one, tokenizer, variant, text);
-            const double together = megabytes_per_second(all, tokenizer, variant, text);
-            table.add(
-                {format_text("%d %s", i + 1, variant.name), size, number(alone), number(together), "-", "-"});
-            return alone;
+            rows.push_back({numbered(i, variant.name), size, "MB/s",
+                            megabytes_per_second(one, tokenizer, variant, text),
+                            megabytes_per_second(all, tokenizer, variant, text)});
         };
-        speed[i][0] = add("prose, 4 KB", prose);
-        speed[i][1] = add("one piece, 4 KB", small);
-        if (i > 0) add("one piece, 200 KB", large);  // the scan would need minutes
+        add("prose, 4 KB", std::string(sample_text));
+        add("one piece, 4 KB", one_piece(4'000));
+        if (i > 0) add("one piece, 200 KB", one_piece(200'000));  // the scan would need minutes
     }
-    table.print();
-    if (chosen.size() == 3) {
-        const double scan_seconds = double(small.size()) / (speed[0][1] * 1e6) * 50 * 50;
-        std::printf("\nNotice: on one piece of 4 KB the tree is %.0fx the scan; 200 KB would cost the scan, "
-                    "~ n^2, %.0f s.\n",
-                    speed[1][1] / speed[0][1], scan_seconds);
-        std::printf("It loses: on prose it is %.2fx the scan, for words are short; so the tokenizer uses "
-                    "both, and remembers.\n",
-                    speed[1][0] / speed[0][0]);
-    }
-    return table;
+    return rows;
+}
+
+// What to notice in the rows of all variants.
+inline void print_notice(const std::vector<BenchRow>& rows) {
+    const BenchRow *scan = &rows[0], *tree = &rows[2];
+    const double scan_seconds = 4'000 / (scan[1].cpu_1_thread * 1e6) * 50 * 50;
+    std::printf("\nNotice: on one piece of 4 KB the tree is %.0fx the scan; 200 KB would cost the scan, "
+                "~ n^2, %.0f s.\n",
+                tree[1].cpu_1_thread / scan[1].cpu_1_thread, scan_seconds);
+    std::printf("It loses: on prose it is %.2fx the scan, for words are short; so the tokenizer uses "
+                "both, and remembers.\n",
+                tree[0].cpu_1_thread / scan[0].cpu_1_thread);
 }

@@ -58,8 +58,10 @@ int lesson(const CommonOptions& common, const std::string& model) {
     std::printf("\n");
     if (model.empty()) show_vocabularies(merges);
     std::printf("\n");
-    const Table table = time_variants(tokenizer, chosen, common.threads);
-    if (!common.json.empty()) write_json(common.json, table.json());
+    const std::vector<BenchRow> rows = time_variants(tokenizer, chosen, common.threads);
+    print_rows(rows);
+    if (chosen.size() == std::size(encode_variants)) print_notice(rows);
+    if (!common.json.empty()) write_json(common.json, rows_json("04_tokenizer", common.device, rows));
     return ok ? 0 : 1;
 }
 
@@ -76,7 +78,7 @@ int run(int argc, char** argv) {
     options.add("--decode", tool.ids, "print the text of these ids: 1,2,3", 0, INT_MAX);
     options.flag("--special", tool.special,
                  "special tokens in the text count; by default they are plain text");
-    options.exclusive({"--encode", "--encode-file", "--decode"});
+    options.exclusive({"--encode", "--encode-file", "--decode", "--variant"});
     options.parse(argc, argv);
     common.check();
 

@@ -48,38 +48,36 @@ bool check_causality(const Weights& weights, View<const int> ids) {
     return c.ok;
 }
 
-Json print_times(const Weights& weights, View<const int> ids) {
-    std::vector<StepTime> steps = time_steps(weights, ids);
+// The steps take the variants' place: there is one variant.
+std::vector<BenchRow> print_times(const Weights& weights, View<const int> ids) {
+    const std::vector<StepTime> steps = time_steps(weights, ids);
     const Limits limits = machine_limits(1);
-    Table table({"step", "MFLOP", "weights", "CPU 1 thread", "GFLOP/s", "% of bound"}, "ms");
-    StepTime all{"all"};
+    std::vector<BenchRow> rows;
     for (const StepTime& s : steps) {
-        all.seconds += s.seconds;
-        all.flops += s.flops;
-        all.bytes += s.bytes;
-    }
-    steps.push_back(all);
-    const StepTime* largest = &steps[0];
-    for (const StepTime& s : steps) {
-        if (s.step != "all" && s.seconds > largest->seconds) largest = &s;
-        const double bound = std::max(s.flops / limits.f32_flops, s.bytes / limits.read_bytes);
-        table.add({s.step, number(s.flops / 1e6), s.bytes ? bytes_text(s.bytes) : "-",
-                   number(s.seconds * 1e3), s.flops ? number(s.flops / s.seconds / 1e9) : "-",
-                   s.flops ? percent(bound / s.seconds) : "-"});
+        BenchRow row{s.step, "-", "ms", s.seconds * 1e3};
+        if (s.flops > 0) {
+            row.size = number(s.flops / 1e6) + " MFLOP" + (s.bytes > 0 ? ", " + bytes_text(s.bytes) : "");
+            row.share_of_bound =
+                std::max(s.flops / limits.f32_flops, s.bytes / limits.read_bytes) / s.seconds;
+        }
+        rows.push_back(row);
     }
     std::printf("\nThe reference, %d tokens, all %d layers (bound: the larger of FLOPs at %s GFLOP/s and "
-                "bytes at %s GB/s)\n",
+                "bytes of weights at %s GB/s)\n",
                 ids.size(0), weights.config.n_layers, number(limits.f32_flops / 1e9).c_str(),
                 number(limits.read_bytes / 1e9).c_str());
-    table.print();
+    print_rows(rows);
+    const auto largest =
+        std::max_element(steps.begin(), steps.end() - 1,
+                         [](const StepTime& a, const StepTime& b) { return a.seconds < b.seconds; });
     std::printf("\nNotice: %s takes %s of the time, and the steps with weights nearly all of it: a model is "
                 "its matrices.\n",
-                largest->step.c_str(), percent(largest->seconds / all.seconds).c_str());
+                largest->step.c_str(), percent(largest->seconds / steps.back().seconds).c_str());
     std::printf(
         "It loses: these loops reach %s of what one thread could do; lesson 03 says why, lesson 07 mends "
         "it.\n",
-        percent(std::max(all.flops / limits.f32_flops, all.bytes / limits.read_bytes) / all.seconds).c_str());
-    return table.json();
+        percent(rows.back().share_of_bound).c_str());
+    return rows;
 }
 
 int run(int argc, char** argv) {
@@ -109,8 +107,8 @@ int run(int argc, char** argv) {
         return 0;
     }
     const bool ok = ids.size() < 2 || check_causality(weights, ids);
-    const Json rows = print_times(weights, ids);
-    if (!common.json.empty()) write_json(common.json, rows);
+    const std::vector<BenchRow> rows = print_times(weights, ids);
+    if (!common.json.empty()) write_json(common.json, rows_json("05_transformer", common.device, rows));
     return ok ? 0 : 1;
 }
 

@@ -29,7 +29,7 @@ inline Matrix step_weights(const Weights& w, int layer, const std::string& step)
     return {};
 }
 
-// Runs a forward and times each step, in the order of their first appearance.
+// Runs a forward and times each step, in the order of their first appearance; the last one is "all", their sum.
 inline std::vector<StepTime> time_steps(const Weights& weights, View<const int> ids) {
     using Clock = std::chrono::steady_clock;
     std::vector<StepTime> times;
@@ -48,5 +48,8 @@ inline std::vector<StepTime> time_steps(const Weights& weights, View<const int> 
         }
         last = Clock::now();
     });
+    StepTime all{"all"};
+    for (const StepTime& t : times) all.seconds += t.seconds, all.flops += t.flops, all.bytes += t.bytes;
+    times.push_back(all);
     return times;
 }

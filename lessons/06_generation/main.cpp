@@ -44,8 +44,7 @@ void print_notice(const std::vector<StepRecord>& steps, const StepRecord& sure, 
         "and one of them was new (lesson 07).\n",
         last.seconds / first.seconds, last.n_tokens, first.n_tokens);
     std::printf("It loses: top-k leaves %zu tokens, sure or not; top-p leaves %zu or %zu, but weighs the "
-                "whole vocabulary "
-                "for it.\n",
+                "whole vocabulary for it.\n",
                 n_left(sure, top_k), n_left(sure, top_p), n_left(unsure, top_p));
 }
 
@@ -98,19 +97,20 @@ int run(int argc, char** argv) {
     print_likely("least sure step", *unsure, tokenizer);
     const bool ok = check_samplers(*unsure, answer.ids(), wanted);
     const Table times = step_table(steps);
-    const Table choice = sampler_table(sure->logits, unsure->logits, answer.ids(), common.threads, wanted);
     std::printf("\nThe loop, every token again at every step\n");
     times.print();
-    std::printf("\nOne choice among %d tokens (bound: reading the logits once)\n", weights.config.vocab_size);
-    choice.print();
+    const Table left = choice_table(sure->logits, unsure->logits, answer.ids(), wanted);
+    std::printf("\nWhat may be chosen at the surest and the least sure step\n");
+    left.print();
+    const auto rows = time_samplers(unsure->logits, answer.ids(), common.threads, wanted);
+    std::printf("\nThe kernel on %d logits a row (bound: reading them once)\n", weights.config.vocab_size);
+    print_rows(rows);
     print_notice(steps, *sure, *unsure);
     if (!common.json.empty()) {
-        const std::vector<int> made(answer.answer_ids().begin(), answer.answer_ids().end());
-        write_json(common.json, Json::Object{{"ids", made},
-                                             {"text", answer.text()},
-                                             {"finish_reason", finish_name(answer.finish())},
-                                             {"steps", times.json()},
-                                             {"samplers", choice.json()}});
+        Json json = rows_json("06_generation", common.device, rows);
+        json.set("ids", Json::Array(answer.answer_ids().begin(), answer.answer_ids().end()));
+        json.set("text", answer.text()).set("finish_reason", finish_name(answer.finish()));
+        write_json(common.json, json.set("steps", times.json()).set("choices", left.json()));
     }
     return ok ? 0 : 1;
 }

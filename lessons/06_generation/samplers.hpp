@@ -88,28 +88,43 @@ inline double worst_distance(View<const float> logits, const Sampling& s, View<c
     return worst;
 }
 
-// Each sampler at two steps; and its time for the second, one request alone and 64 at once.
-inline Table sampler_table(View<const float> sure, View<const float> unsure, View<const int> history,
-                           int threads, const std::vector<int>& wanted) {
-    Table table({"variant", "left: sure", "left: unsure", "bits", "lesson", "CPU 1 thread", "% of bound",
-                 "64 rows, CPU all threads", "GPU kernel"},
-                "us a choice");
-    Team team(threads);
+// What each sampler leaves of two steps, how undecided the second is then, and the lesson's own time for it.
+inline Table choice_table(View<const float> sure, View<const float> unsure, View<const int> history,
+                          const std::vector<int>& wanted) {
+    Table table({"sampler", "left: sure", "left: unsure", "bits", "us by the lesson's loops"});
     for (const int i : wanted) {
         const Sampling& s = samplers[size_t(i)].settings;
         const std::vector<Candidate> left = choices(unsure, history, s);
-        SampleBatch one(1, unsure, s, history, 1), many(64, unsure, s, history, threads);
-        const double slow = measure([&] { keep(sample(unsure, history, s, 0)); }, .02, 3).median;
-        const double fast = measure([&] { one.sample(Worker{}); }, .05).median;
-        const double batch = measure(
-                                 team, [&](const Worker& worker) { many.sample(worker); }, .05)
-                                 .median /
-                             64;
-        const size_t bytes = unsure.count() * sizeof(float);
-        table.add({samplers[size_t(i)].name, std::to_string(choices(sure, history, s).size()),
-                   std::to_string(left.size()), number(entropy_bits(left)), number(slow * 1e6),
-                   number(fast * 1e6), percent(share_of_read(double(bytes) / fast, bytes, 1)),
-                   number(batch * 1e6), "-"});
+        const double seconds = measure([&] { keep(sample(unsure, history, s, 0)); }, .02, 3).median;
+        table.add({samplers[size_t(i)].name, int(choices(sure, history, s).size()), int(left.size()),
+                   entropy_bits(left), seconds * 1e6});
     }
     return table;
+}
+
+// The kernel's time for a choice: one request alone, and 64 at once.
+inline std::vector<BenchRow> time_samplers(View<const float> logits, View<const int> history, int threads,
+                                           const std::vector<int>& wanted) {
+    std::vector<BenchRow> rows;
+    Team one(1), all(threads);
+    for (const int i : wanted) {
+        for (const int n_rows : {1, 64}) {
+            SampleBatch batch(n_rows, logits, samplers[size_t(i)].settings, history, threads);
+            const auto seconds = [&](Team& team) {
+                return measure(
+                           team, [&](const Worker& worker) { batch.sample(worker); }, .05)
+                    .median;
+            };
+            const int n_threads = n_rows > 1 ? threads : 1;  // a row belongs to one thread
+            const double alone = seconds(one), best = n_threads > 1 ? seconds(all) : alone;
+            const size_t bytes = batch.logits.count() * sizeof(float);
+            BenchRow row{numbered(i, samplers[size_t(i)].name), n_rows > 1 ? "64 rows" : "1 row",
+                         "us a choice"};
+            row.cpu_1_thread = alone / n_rows * 1e6;
+            if (n_rows > 1) row.cpu_all_threads = best / n_rows * 1e6;
+            row.share_of_bound = share_of_read(double(bytes) / best, bytes, n_threads);
+            rows.push_back(row);
+        }
+    }
+    return rows;
 }

@@ -38,8 +38,8 @@ inline std::vector<StepRecord> write_slowly(Generation& answer, const Weights& w
 inline Table step_table(const std::vector<StepRecord>& steps) {
     Table table({"step", "tokens computed", "CPU 1 thread", "for each token"}, "ms");
     for (size_t i = 0; i < steps.size(); ++i) {
-        table.add({std::to_string(i + 1), std::to_string(steps[i].n_tokens), number(steps[i].seconds * 1e3),
-                   number(steps[i].seconds * 1e3 / steps[i].n_tokens)});
+        const double ms = steps[i].seconds * 1e3;
+        table.add({int(i) + 1, steps[i].n_tokens, ms, ms / steps[i].n_tokens});
     }
     return table;
 }

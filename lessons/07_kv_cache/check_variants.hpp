@@ -20,7 +20,8 @@ inline bool check_variants(const Weights& weights, const std::vector<int>& ids, 
     const Tensor all = forward(weights, ids);
     bool ok = true;
     for (const StepVariant& variant : step_variants) {
-        Runner runner(weights, {.threads = threads, .context = int(ids.size()), .cache_type = variant.cache_type});
+        Runner runner(weights,
+                      {.threads = threads, .context = int(ids.size()), .cache_type = variant.cache_type});
         // f32: rounding along sums of up to 1536 terms, over 30 layers; 16 bits: the format's own step.
         const double tolerance = variant.cache_type == Type::F32   ? 1e-5
                                  : variant.cache_type == Type::F16 ? 1e-3

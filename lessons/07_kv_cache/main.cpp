@@ -21,19 +21,17 @@ void print_question(const Config& c) {
 }
 
 // Two lines made from the rows; those of each variant stand together, in the order of the positions asked for.
-void notice(const std::vector<StepRow>& rows, const Config& c) {
-    const size_t n = rows.size() / std::size(step_variants);
-    const StepRow &near = rows[0], &far = rows[n - 1], &near_cached = rows[n], &far_cached = rows[2 * n - 1];
+void notice(const std::vector<BenchRow>& rows, const std::vector<int>& positions, const Config& c) {
+    const size_t n = positions.size();
+    const auto ms = [&](size_t row) { return rows[row].cpu_all_threads; };
     const double cache_bytes =
-        2.0 * c.n_layers * c.n_kv_heads * c.head_dim * sizeof(float) * (far.position + 1);
+        2.0 * c.n_layers * c.n_kv_heads * c.head_dim * sizeof(float) * (positions.back() + 1);
     std::printf("\nNotice: from position %d to %d a step takes %.1f times as long without a cache, %.2f "
                 "times with one.\n",
-                near.position, far.position, far.all_threads / near.all_threads,
-                far_cached.all_threads / near_cached.all_threads);
+                positions.front(), positions.back(), ms(n - 1) / ms(0), ms(2 * n - 1) / ms(n));
     std::printf("It loses: at position %d the cache holds %s, all of it read at every step. At position %d "
                 "it gains %.1f times, at the first token nothing.\n",
-                far.position, bytes_text(cache_bytes).c_str(), near.position,
-                near.all_threads / near_cached.all_threads);
+                positions.back(), bytes_text(cache_bytes).c_str(), positions.front(), ms(0) / ms(n));
 }
 
 int run(int argc, char** argv) {
@@ -68,19 +66,12 @@ int run(int argc, char** argv) {
     const std::vector<int> ids = tokenizer.with_bos(tokenizer.encode("The capital of France is"));
     const bool ok = check_variants(weights, ids, common.threads);
 
-    const std::vector<StepRow> rows = measure_steps(weights, wanted, positions, common.threads);
-    Table table({"variant", "position", "CPU 1 thread", "CPU all threads", "GPU kernel", "GPU with copies",
-                 "% of bound", "GPU / CPU"},
-                "ms a step");
-    for (const StepRow& row : rows) {
-        table.add({std::to_string(row.variant + 1) + " " + step_variants[row.variant].name,
-                   std::to_string(row.position), number(row.one_thread * 1e3), number(row.all_threads * 1e3),
-                   "-", "-", percent(row.bound / row.all_threads), "-"});
-    }
+    const std::vector<BenchRow> rows = measure_steps(weights, wanted, positions, common.threads);
     std::printf("\nOne step, %d threads in all\n", common.threads);
-    table.print();
-    if (wanted.size() == std::size(step_variants) && positions.size() > 1) notice(rows, weights.config);
-    if (!common.json.empty()) write_json(common.json, table.json());
+    print_rows(rows);
+    if (wanted.size() == std::size(step_variants) && positions.size() > 1)
+        notice(rows, positions, weights.config);
+    if (!common.json.empty()) write_json(common.json, rows_json("07_kv_cache", common.device, rows));
     return ok ? 0 : 1;
 }
 

@@ -40,28 +40,26 @@ inline double step_bound(const Runner& runner, bool cached, int position, const 
     return std::max((double(runner.weight_bytes()) + kv_bytes) / limits.read_bytes, flops / limits.f32_flops);
 }
 
-struct StepRow {
-    int variant, position;
-    double one_thread, all_threads;  // seconds
-    double bound;                    // with all threads
-};
-
-inline std::vector<StepRow> measure_steps(const Weights& weights, const std::vector<int>& variants,
-                                          const std::vector<int>& positions, int n_threads) {
+// A row for each variant at each position, in the order asked for.
+inline std::vector<BenchRow> measure_steps(const Weights& weights, const std::vector<int>& variants,
+                                           const std::vector<int>& positions, int n_threads) {
     const int context = *std::max_element(positions.begin(), positions.end()) + 1;
-    std::vector<StepRow> rows;
+    std::vector<BenchRow> rows;
     for (const int v : variants) {
         const StepVariant& variant = step_variants[v];
-        for (const int position : positions) rows.push_back({v, position, 0, 0, 0});
-        const auto mine = rows.end() - long(positions.size());
+        const size_t first = rows.size();
+        for (const int position : positions)
+            rows.push_back({numbered(v, variant.name), "position " + std::to_string(position), "ms a step"});
         for (const int threads : {1, n_threads}) {
             Runner runner(weights,
                           {.threads = threads, .context = context, .cache_type = variant.cache_type});
             const Limits limits = {"", threads, f32_peak(threads), runner.weight_bandwidth()};
-            for (auto row = mine; row != rows.end(); ++row) {
-                row->all_threads = step_seconds(runner, variant.cached, row->position);
-                row->bound = step_bound(runner, variant.cached, row->position, limits);
-                if (threads == 1) row->one_thread = row->all_threads;
+            for (size_t i = 0; i < positions.size(); ++i) {
+                BenchRow& row = rows[first + i];
+                const double seconds = step_seconds(runner, variant.cached, positions[i]);
+                row.share_of_bound = step_bound(runner, variant.cached, positions[i], limits) / seconds;
+                row.cpu_all_threads = seconds * 1e3;
+                if (threads == 1) row.cpu_1_thread = row.cpu_all_threads;
             }
             if (n_threads == 1) break;
         }
