@@ -58,6 +58,12 @@ Comparison compare(View<const float> actual, View<const float> expected, double 
     return result;
 }
 
+void check_finite(View<const float> logits) {
+    for (const float logit : logits) {
+        if (!std::isfinite(logit)) fail("the model's logits are broken: NaN or infinite");
+    }
+}
+
 std::string Comparison::text() const {
     std::string out = format_text("norm %.1e, worst %.1e", norm_error, worst_error);
     if (n_bad > 0) out += format_text(", %zu unwritten or not finite, the first", n_bad);

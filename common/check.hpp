@@ -21,6 +21,9 @@ struct Comparison {
 Comparison compare(View<const float> actual, View<const float> expected, double tolerance,
                    double worst_tolerance = 0);
 
+// For a model's logits that others are compared with, where NaN would agree with NaN: Error if one is not finite.
+void check_finite(View<const float> logits);
+
 // Fills an output before it is computed with one NaN pattern that no kernel makes: an element left unwritten is then
 // found by compare(), also where the expected value is NaN.
 void poison(View<float> out);

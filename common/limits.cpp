@@ -123,17 +123,24 @@ constexpr int64_t one_day = 24 * 60 * 60;
 
 using Kept = std::map<std::string, std::pair<double, int64_t>>;  // what: figure, time of measuring
 
+// No pipe or device, which could hold a program up.
+bool is_missing_or_file(const std::filesystem::path& path) {
+    return !std::filesystem::exists(path) || std::filesystem::is_regular_file(path);
+}
+
 // A file that is missing, of another day or of another shape holds nothing; that is no error.
 Kept read_kept() {
     Kept kept;
     try {
         const int64_t now = std::time(nullptr);
-        const Json file = read_json(cache_file());
+        const std::filesystem::path path = cache_file();
+        if (!is_missing_or_file(path)) return kept;
+        const Json file = parse_json(read_file(path, size_t(1) << 20), path.c_str());
         for (const auto& [what, entry] : file.members()) {
             const double figure = entry["figure"].number();
             const int64_t time = entry["time"].integer();
             const bool recent = time <= now && now - time < one_day;
-            if (recent && figure > 0 && std::isfinite(figure)) kept[what] = {figure, time};
+            if (recent && figure >= 1e6 && figure <= 1e15) kept[what] = {figure, time};  // else no machine's
         }
     } catch (const std::exception&) {}
     return kept;
@@ -149,7 +156,7 @@ void write_kept(const Kept& kept) {
             one.set("figure", entry.first).set("time", entry.second);
             json.set(what, one);
         }
-        write_json(path, json);
+        if (is_missing_or_file(path)) write_json(path, json);
     } catch (const std::exception&) {  // a folder that cannot be written to: measured again next time
     }
 }

@@ -7,12 +7,14 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <limits>
 #include <new>
 #include <numeric>
 #include <utility>
 
 #include "common/error.hpp"
+#include "common/files.hpp"
 #include "common/threads.hpp"
 
 // CLI11 cuts the command line into options and values; every value is then read here, from its text, so that
@@ -92,6 +94,12 @@ std::string joined(const std::vector<std::string>& words) {
     return text;
 }
 
+[[noreturn]] void print_and_exit(const std::string& text) {
+    std::fputs(text.c_str(), stdout);
+    if (std::fflush(stdout) != 0 || std::ferror(stdout)) fail("cannot write to standard output");
+    std::exit(0);
+}
+
 std::string range_text(int low, int high) {
     if (low == INT_MIN && high == INT_MAX) return "";
     if (high == INT_MAX) return format_text("at least %d, ", low);
@@ -148,6 +156,14 @@ void Options::add(const char* names, std::string& value, const char* help) {
     option->type_name("TEXT");
     state_->entries.push_back(
         {option, [&value](const std::string&, const std::string& text) { value = text; }});
+}
+
+void Options::add_name(const char* names, std::string& value, const char* help) {
+    add(names, value, help);
+    state_->entries.back().read = [&value](const std::string& name, const std::string& text) {
+        if (text.empty()) fail("%s: the name is empty", name.c_str());
+        value = text;
+    };
 }
 
 void Options::add(const char* names, std::string& value, const char* help, std::vector<std::string> choices) {
@@ -227,8 +243,7 @@ void Options::parse(int argc, char** argv) {
     try {
         state.app.parse(argc, argv);
     } catch (const CLI::CallForHelp&) {
-        std::fputs(state.app.help().c_str(), stdout);
-        std::exit(std::fflush(stdout) ? 2 : 0);
+        print_and_exit(state.app.help());
     } catch (const CLI::ParseError& error) { fail("%s (--help lists the options)", error.what()); }
     for (const std::string& word : state.app.remaining()) {
         if (word.size() < 2 || word[0] != '-' || word == "--") {
@@ -257,15 +272,23 @@ void Options::parse(int argc, char** argv) {
 void CommonOptions::add_to(Options& options) {
     options.group("In every lesson");
     options.add("--device", device, "where it runs", {"cpu", "sim", "cuda"});
-    options.add("--variant", variant, "only this variant: its number, its name, or list");
+    options.add_name("--variant", variant, "only this variant: its number, its name, or list");
     options.add("-s,--seed", seed, "of all random numbers");
     options.add("-t,--threads", threads, "threads; 0: as many as there are cores", 0, 1024);
-    options.add("--json", json, "write the results to this file too");
+    options.add_name("--json", json, "write the results to this file too");
 }
 
-void CommonOptions::check() {
+void CommonOptions::check(const std::vector<std::string>& inputs) {
     if (device != "cpu") fail("--device %s: this program was built for the cpu alone", device.c_str());
     if (threads == 0) threads = available_cores();
+    if (json.empty()) return;
+    check_writable(json);
+    for (const std::string& input : inputs) {
+        std::error_code none;  // files that are not there are not the same
+        if (std::filesystem::equivalent(json, input, none)) {
+            fail("--json %s: that is the file to be read; name another", json.c_str());
+        }
+    }
 }
 
 std::vector<int> CommonOptions::chosen(const std::vector<std::string>& names) const {
@@ -273,8 +296,9 @@ std::vector<int> CommonOptions::chosen(const std::vector<std::string>& names) co
     std::iota(all.begin(), all.end(), 0);
     if (variant.empty()) return all;
     if (variant == "list") {
-        for (const int i : all) std::printf("%d %s\n", i + 1, names[size_t(i)].c_str());
-        std::exit(std::fflush(stdout) ? 2 : 0);
+        std::string lines;
+        for (const int i : all) lines += format_text("%d %s\n", i + 1, names[size_t(i)].c_str());
+        print_and_exit(lines);
     }
     for (const int i : all) {
         if (variant == names[size_t(i)] || variant == std::to_string(i + 1)) return {i};

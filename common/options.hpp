@@ -22,6 +22,8 @@ class Options {
     void add(const char* names, float& value, const char* help, float low, float high);
     void add(const char* names, std::string& value, const char* help);
     void add(const char* names, std::string& value, const char* help, std::vector<std::string> choices);
+    // The name of a file or of a choice: an empty one is an error.
+    void add_name(const char* names, std::string& value, const char* help);
     // A list of integers: 1,2,3. An empty list is an error.
     void add(const char* names, std::vector<int>& values, const char* help, int low, int high);
     void flag(const char* names, bool& value, const char* help);
@@ -46,8 +48,9 @@ struct CommonOptions {
     std::string json;  // file that the measured rows are also written to
 
     void add_to(Options& options);
-    // After parse: `threads` gets its number; a device that this build lacks is refused by name.
-    void check();
+    // After parse: `threads` gets its number; a device that this build lacks is refused by name, and so is a file for
+    // --json that cannot be written, or that is among `inputs`, the files that are read.
+    void check(const std::vector<std::string>& inputs = {});
     // Which of the lesson's variants to run, as indices: all, or the one that --variant gives by number (from
     // 1) or name. "list" prints them and ends the program with status 0.
     std::vector<int> chosen(const std::vector<std::string>& names) const;

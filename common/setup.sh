@@ -6,6 +6,7 @@
 # As root on Debian and its kin the packages are installed, and the command is printed first. Otherwise, or with
 # DEPS=local, they are unpacked under build/deps, never with sudo; the Makefile and get_model.py look there too.
 set -u
+cd "$(dirname "$0")/.." || exit 2
 cxx=${CXX:-g++}
 deps=build/deps
 model=weights/models/SmolLM2-135M-Instruct.Q4_1.gguf
@@ -76,6 +77,10 @@ install() {  # name of the group, then the packages of apt, dnf, pacman and brew
     if [ "$(id -u)" = 0 ] && [ "${DEPS:-}" != local ]; then apt_as_root $2; else apt_local "$1" $6; fi
 }
 
+[ $# -le 1 ] || die "one argument at the most, not '$*'"
+case ${1:-} in "" | pip | report) ;; *) die "what is '$1'? nothing, pip or report" ;; esac
+case ${DEPS:-} in "" | local) ;; *) die "DEPS=$DEPS: DEPS is local or not set" ;; esac
+
 missing= stop=
 if ! command -v "${cxx%% *}" > /dev/null; then
     stop="no C++ compiler ($cxx); install with one of: $(ways g++ gcc-c++ gcc gcc)"
@@ -110,5 +115,4 @@ pip)
     [ -z "$missing" ] || install libraries "$packages" "doctest-devel cli11-devel utf8proc-devel json-devel" \
         "doctest cli11 libutf8proc nlohmann-json" "doctest cli11 utf8proc nlohmann-json" "$packages"
     ;;
-*) die "what is '$1'? nothing, pip or report" ;;
 esac

@@ -13,6 +13,11 @@ import subprocess
 import sys
 
 
+def refuse(text):
+    print(f"bench: {text}", file=sys.stderr)
+    sys.exit(2)
+
+
 def processor():
     try:
         with open("/proc/cpuinfo") as file:
@@ -31,15 +36,21 @@ def measure(build, model, lesson):
     folder = os.path.join(build, "bench")
     os.makedirs(folder, exist_ok=True)
     file = os.path.join(folder, lesson + ".json")
+    if os.path.exists(file):
+        os.remove(file)  # of an earlier run
     command = [os.path.join(build, lesson), "--json", file]
     if lesson[:2] in ("05", "06", "07"):
         command += ["--model", model]
     print(f"  {' '.join(command)}", file=sys.stderr, flush=True)
     with open(os.path.join(folder, lesson + ".txt"), "w") as said:
         if subprocess.run(command, stdout=said).returncode != 0:
-            sys.exit(f"bench: {lesson} failed; see {said.name}")
-    with open(file) as result:
-        return [{"lesson": lesson, **row} for row in json.load(result)["rows"]]
+            refuse(f"{lesson} failed; see {said.name}")
+    try:
+        with open(file) as result:
+            return [{"lesson": lesson, **{key: row[key] for key in COLUMNS if key != "lesson"}}
+                    for row in json.load(result)["rows"]]
+    except (ValueError, KeyError, TypeError):
+        refuse(f"{file}: these are no rows of a lesson")
 
 
 def cell(key, value):
@@ -60,17 +71,34 @@ def markdown(rows):
     return "\n".join(lines)
 
 
+def compiler():
+    try:
+        command = [(os.environ.get("CXX", "").split() or ["g++"])[0], "--version"]
+        return subprocess.run(command, capture_output=True, text=True).stdout.splitlines()[0]
+    except (OSError, IndexError):
+        return "an unknown compiler"
+
+
 def main():
-    build, model = sys.argv[1:]
+    if sys.argv[1:] in (["-h"], ["--help"]):
+        os.write(1, __doc__.encode())
+        return
+    if len(sys.argv) != 3:
+        refuse("give two arguments: python3 tests/bench.py BUILD MODEL")
+    build, model = (os.path.abspath(path) for path in sys.argv[1:])
+    os.chdir(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    build, model = os.path.relpath(build), os.path.relpath(model)
+    if not os.path.isdir(build):
+        refuse(f"there is no folder {build}; make build makes one")
     wanted = os.environ.get("LESSONS", "").split()
     lessons = sorted(path.split("/")[1] for path in glob.glob("lessons/[0-9][0-9]_*/main.cpp"))
     lessons = [lesson for lesson in lessons if lesson[:2] != "00" and (not wanted or lesson[:2] in wanted)]
-    if not lessons:
-        sys.exit(f"bench: no lesson among LESSONS={' '.join(wanted)}")
+    unknown = set(wanted) - {lesson[:2] for lesson in lessons}
+    if unknown:
+        refuse(f"no lesson for LESSONS={' '.join(sorted(unknown))}")
     rows = [row for lesson in lessons for row in measure(build, model, lesson)]
-    compiler = subprocess.run([os.environ.get("CXX", "g++").split()[0], "--version"], capture_output=True, text=True)
-    text = f"{processor()}, {os.cpu_count()} cores, {compiler.stdout.splitlines()[0]}\n\n{markdown(rows)}\n"
-    print(text, end="")
+    text = f"{processor()}, {os.cpu_count()} cores, {compiler()}\n\n{markdown(rows)}\n"
+    os.write(1, text.encode())
     if not wanted:
         os.makedirs("notes/results", exist_ok=True)
         path = "notes/results/" + re.sub(r"[^a-z0-9]+", "-", processor().lower()).strip("-") + ".md"
@@ -81,4 +109,9 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except OSError as error:
+        refuse(error)
+    except KeyboardInterrupt:
+        refuse("interrupted")

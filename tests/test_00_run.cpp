@@ -8,6 +8,7 @@
 #include "common/json.hpp"
 #include "lessons/00_run/chat.hpp"
 #include "lessons/04_tokenizer/byte_alphabet.hpp"
+#include "lessons/04_tokenizer/prompt.hpp"
 #include "tests/program.hpp"
 #include "tests/skip.hpp"
 #include "tests/tiny.hpp"
@@ -95,6 +96,16 @@ TEST_CASE("00 one BOS, whether the template, the tokenizer or both ask for it") 
     }
 }
 
+TEST_CASE("00 a prompt of bytes that the vocabulary lacks is refused, not taken for an empty one") {
+    Vocabulary v;
+    v.tokens = {"a"};
+    v.types = {int(TokenType::normal)};
+    const Tokenizer tokenizer(v);
+    CHECK_THROWS_WITH_AS(encode_prompt(tokenizer, "bb"), doctest::Contains("any of its 2 bytes"), Error);
+    CHECK_THROWS_WITH_AS(encode_prompt(tokenizer, ""), doctest::Contains("empty"), Error);
+    CHECK(encode_prompt(tokenizer, "aa") == Ids{0, 0});
+}
+
 // ---------------------------------------------------------------------------------------------------
 // The command line
 
@@ -174,6 +185,7 @@ TEST_CASE("00 wrong flags and values: one line, status 2") {
     refused(engine.answer({"--ids", "1,5000"}), "5000");
     refused(engine.answer({"--prompt", "a", "--device", "cuda"}), "cuda");
     refused(engine.answer({"--prompt", "a", "--stop", ""}), "stop");
+    refused(engine.answer({"--prompt-file", ""}), "--prompt-file");
     refused(engine({"--model", engine.model, "--prompt", "a", "--logits"}), "--json");
     CHECK_FALSE(std::filesystem::exists(engine.json_path));
 }
@@ -210,11 +222,9 @@ TEST_CASE("00 wrong files: one line that names them, status 2") {
                     "--prompt", "a"}),
             "mamba");
 
-    // The answer stands on the screen by then; the line follows it.
-    const Ran ran = engine(
-        {"--model", engine.model, "--prompt", "a", "-n", "1", "--json", engine.folder / "no/such/out.json"});
-    CHECK(ran.status == 2);
-    CHECK(ran.err.find("no/such/out.json") != std::string::npos);
+    for (const std::string& json : {engine.folder / "no/such/out.json", engine.model, std::string()}) {
+        refused(engine({"--model", engine.model, "--prompt", "a", "-n", "1", "--json", json}), json);
+    }
 }
 
 TEST_CASE(
@@ -271,7 +281,7 @@ TEST_CASE("00 a stop string ends the text before it") {
     CHECK(engine.json()["finish_reason"].text() == "stop");
 }
 
-TEST_CASE("00 the context: full is a length, too small for the prompt an error, no flag makes it larger") {
+TEST_CASE("00 the context: full is a length, too small for the prompt or more than the model has an error") {
     if (!engine_is_built()) SKIP(not_built);
     const Engine engine;
     const Arguments prompt = {"--ids", "10,11,12,13,14", "--temperature", "1"};
@@ -286,7 +296,7 @@ TEST_CASE("00 the context: full is a length, too small for the prompt an error, 
     CHECK(engine.json()["finish_reason"].text() == "length");
     CHECK(with({"-n", "16777216"}).status == 0);
     CHECK(engine.json()["ids"].items().size() <= 252);
-    CHECK(with({"-n", "16777216", "--context", "16777216"}).status == 0);
+    refused(with({"--context", "257"}), "256");
     refused(with({"--context", "4"}), "4");
     Arguments longer = {"--ids", "1"};
     for (int i = 0; i < 256; ++i) longer[1] += ",2";
@@ -324,7 +334,7 @@ TEST_CASE("00 a closed or full standard output is an error, not a crash") {
         const Ran ran = engine.answer({"--prompt", "a", "-n", "5"}, {.out = out});
         CHECK(ran.status == 2);
         CHECK(ran.err.find("standard output") != std::string::npos);
-        CHECK(engine({"--help"}, {.out = out}).status == 2);
+        refused(engine({"--help"}, {.out = out}), "standard output");
     }
 }
 

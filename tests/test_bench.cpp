@@ -1,10 +1,12 @@
 // The instruments measure themselves: times, limits, and what is kept of them.
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <thread>
 
@@ -125,13 +127,19 @@ TEST_CASE("bench: a cache that cannot be used is no error") {
     const std::string path = folder / "from-loops-to-graphs/limits.json";
     std::filesystem::create_directories(folder / "from-loops-to-graphs");
     const CacheFolder elsewhere(folder.path);
+    const std::string now = std::to_string(std::time(nullptr)),
+                      too_fast = "{\"a\": {\"figure\": 1e16, \"time\": " + now + "}}";
     for (const char* content : {"", "not JSON", "[]", "{\"a\": 1}", "{\"a\": {\"figure\": -1, \"time\": 0}}",
-                                "{\"a\": {\"figure\": \"x\", \"time\": 1e99}}"}) {
+                                "{\"a\": {\"figure\": \"x\", \"time\": 1e99}}", too_fast.c_str()}) {
         write_file(path, content);
         size *= 2;
         CHECK(read_bandwidth(size, 1) > 0);
         CHECK(read_json(path).members().size() == 1);  // replaced by what was measured
     }
+    std::filesystem::remove(path);
+    REQUIRE(mkfifo(path.c_str(), 0600) == 0);  // nobody is waited for
+    CHECK(read_bandwidth(2 * size, 1) > 0);
+    CHECK(std::filesystem::is_fifo(path));
 }
 
 TEST_CASE("bench: figures of another day are measured again") {
@@ -142,7 +150,7 @@ TEST_CASE("bench: figures of another day are measured again") {
     Json kept = read_json(path);
     const std::string key = kept.members()[0].first;
     Json old;
-    old.set("figure", 1e30).set("time", kept[key]["time"].integer() - 25 * 60 * 60);
+    old.set("figure", 1e14).set("time", kept[key]["time"].integer() - 25 * 60 * 60);
     kept.set(key, old);
     write_json(path, kept);
     // Another class: this process knows the first. Writing it drops the old figure.

@@ -357,6 +357,12 @@ TEST_CASE("common: a file is replaced whole, and nothing is left beside it") {
     write_file(folder / "link", "through");
     CHECK(std::filesystem::is_symlink(folder / "link"));
     CHECK(read_file(path) == "through");
+    // So does its mode, and the longest name is not too long.
+    std::filesystem::permissions(path, std::filesystem::perms(0640));
+    write_file(path, "kept");
+    CHECK(std::filesystem::status(path).permissions() == std::filesystem::perms(0640));
+    write_file(folder / std::string(255, 'n'), "long");
+    CHECK(folder.n_files() == 3);
     write_file("/dev/null", "a device is written to, not replaced");
     CHECK(std::filesystem::is_character_file("/dev/null"));
 }
@@ -369,9 +375,16 @@ TEST_CASE("common: a file that cannot be read or written is one clear line") {
     CHECK(contains(complaint([&] { write_file(folder / "a/b.json", "x"); }), "there is no folder"));
     CHECK(contains(complaint([&] { write_file("", "x"); }), "cannot write"));
     CHECK(contains(complaint([&] { write_file("/dev/full", "x"); }), "No space left"));
+    CHECK(contains(complaint([&] { read_file("/proc/self/mem"); }), "/proc/self/mem: "));
+    for (const std::string& wrong : {folder.path.string(), folder / "a/b.json", std::string()}) {
+        CHECK(contains(complaint([&] { check_writable(wrong); }), ("cannot write " + wrong).c_str()));
+    }
+    check_writable(folder / "new");
     CHECK(contains(complaint([&] { read_json(folder / "none"); }), "/none"));
     CHECK(contains(complaint([&] { read_file(""); }), "cannot read"));
     CHECK(folder.n_files() == 0);
+    std::filesystem::create_symlink(folder / "none", folder / "link");
+    CHECK(contains(complaint([&] { write_file(folder / "link", "x"); }), "link to nothing"));
 }
 
 TEST_CASE("common: reading ends, whatever is read: a device, a long file, a pipe that nobody writes to") {
@@ -386,6 +399,7 @@ TEST_CASE("common: reading ends, whatever is read: a device, a long file, a pipe
     CHECK(read_file("/dev/null").empty());
     REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
     CHECK(read_file(pipe).empty());
+    CHECK(contains(complaint([&] { write_file(pipe, "x"); }), "pipe: nobody reads it"));
     // A writer that takes its time is waited for.
     const int out = open(pipe.c_str(), O_RDONLY | O_NONBLOCK), in = open(pipe.c_str(), O_WRONLY);
     REQUIRE(in >= 0);

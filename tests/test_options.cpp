@@ -5,8 +5,10 @@
 #include <fstream>
 
 #include "common/error.hpp"
+#include "common/files.hpp"
 #include "common/options.hpp"
 #include "common/threads.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace {
 
@@ -155,6 +157,33 @@ TEST_CASE("options: those that lessons share") {
     }
     common.device = "cuda";
     CHECK_THROWS_AS(common.check(), Error);
+}
+
+TEST_CASE("options: a file for --json is looked at before anything is measured") {
+    const TemporaryFolder folder;
+    CommonOptions common;
+    const auto refused = [&](const std::string& json, const char* part) {
+        common.json = json;
+        CHECK_THROWS_WITH_AS(common.check({folder / "model", ""}), doctest::Contains(part), Error);
+    };
+    refused(folder.path.string(), "it is a folder");
+    refused(folder / "none/out", "there is no folder");
+    write_file(folder / "model", "GGUF");
+    refused(folder.path.string() + "/./model", "file to be read");
+    common.json = folder / "out";
+    common.check({folder / "model", ""});
+    CHECK(folder.n_files() == 1);
+}
+
+TEST_CASE("options: an empty name is refused") {
+    for (const char* name : {"--json", "--variant"}) {
+        CommonOptions common;
+        Options options("program", "What is asked?");
+        common.add_to(options);
+        std::string words[] = {"program", name, ""};
+        char* argv[] = {words[0].data(), words[1].data(), words[2].data()};
+        CHECK_THROWS_WITH_AS(options.parse(3, argv), doctest::Contains(name), Error);
+    }
 }
 
 TEST_CASE("options: an error of any kind ends with status 2") {

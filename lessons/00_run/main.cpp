@@ -64,7 +64,8 @@ int run(int argc, char** argv) {
     const Weights weights = load_weights(file);
     const std::vector<int> prompt = prompt_ids(o, file, tokenizer);
     const int n_prompt = int(prompt.size()), most = weights.config.context;
-    const int context = std::min(o.context ? o.context : n_prompt + std::min(o.max_tokens, most), most);
+    if (o.context > most) fail("--context %d: this model reads %d tokens at the most", o.context, most);
+    const int context = o.context ? o.context : std::min(n_prompt + std::min(o.max_tokens, most), most);
     if (n_prompt > context) fail("the prompt has %d tokens, the context holds %d", n_prompt, context);
 
     Runner runner(weights, {.threads = o.threads,
@@ -74,11 +75,12 @@ int run(int argc, char** argv) {
     catch_interrupts();
     Generation answer(tokenizer, prompt, o.max_tokens, o.stops);
     Json json = Json::Object{};
-    RunReport report{.n_prompt = n_prompt, .threads = o.threads};
+    RunReport report{.threads = o.threads};
 
     const double start = seconds_now();
     const View<const float> logits = prefill(runner, prompt);
     report.prefill_seconds = seconds_now() - start;
+    report.n_prompt = runner.length();  // not all of it after Ctrl-C
     if (logits.count() == 0) {
         answer.end(Finish::cancelled);
     } else {
@@ -91,13 +93,11 @@ int run(int argc, char** argv) {
 
     report.n_generated = answer.answer_ids().size(0);
     const double mean_length = n_prompt + report.n_generated / 2.0;
-    report.flops_a_token = step_flops(weights.config, n_prompt, 0, 1) / n_prompt;
+    report.flops_a_token = step_flops(weights.config, report.n_prompt, 0, 1) / report.n_prompt;
     report.bytes_a_token =
         double(runner.weight_bytes()) + mean_length * double(runner.cache().bytes_per_token());
-    Limits limits = {processor_name(), o.threads, f32_peak(o.threads), runner.weight_bandwidth()};
-    if (report.decode_rate() * report.bytes_a_token > limits.read_bytes) {  // was the measurement disturbed?
-        limits.read_bytes = std::max(limits.read_bytes, runner.weight_bandwidth());
-    }
+    const Limits limits = {processor_name(), o.threads, f32_peak(o.threads),
+                           runner.weight_bandwidth(report.read_rate())};
     std::fprintf(stderr, "%s\n", report_line(report, limits).c_str());
     if (!o.json.empty()) {
         json.set("prompt_ids", prompt);

@@ -17,6 +17,7 @@ struct RunReport {
     double decode_rate() const {
         return decode_seconds > 0 && n_generated > 1 ? (n_generated - 1) / decode_seconds : 0;
     }
+    double read_rate() const { return decode_rate() * bytes_a_token; }  // bytes/s
 };
 
 // "prefill 37 tokens, 230 tokens/s | decode 64 tokens, 45.2 tokens/s | 540 MB a token, 24.4 GB/s = 91 % of ..."
@@ -25,10 +26,11 @@ inline std::string report_line(const RunReport& r, const Limits& limits) {
                        " | prefill " + std::to_string(r.n_prompt) + " tokens, " + number(r.prefill_rate()) +
                        " tokens/s | decode " + std::to_string(r.n_generated) + " tokens";
     if (r.decode_rate() > 0) {
-        const double rate = r.decode_rate() * r.bytes_a_token;
+        const double share = r.read_rate() / limits.read_bytes;
         line += ", " + number(r.decode_rate()) + " tokens/s | " + bytes_text(r.bytes_a_token) + " a token, " +
-                number(rate / 1e9) + " GB/s = " + percent(rate / limits.read_bytes) + " of the " +
+                number(r.read_rate() / 1e9) + " GB/s = " + percent(share) + " of the " +
                 number(limits.read_bytes / 1e9) + " GB/s that memory gives here";
+        if (share > 1.005) line += ": a part of the weights stays in the caches";
     }
     return line;
 }

@@ -8,7 +8,7 @@
 #include "common/files.hpp"
 #include "common/options.hpp"
 #include "lessons/00_run/chat.hpp"
-#include "lessons/04_tokenizer/tokenizer.hpp"
+#include "lessons/04_tokenizer/prompt.hpp"
 #include "lessons/06_generation/sampling_options.hpp"
 
 struct RunOptions {
@@ -28,10 +28,10 @@ inline RunOptions parse_run_options(int argc, char** argv) {
     std::string stop;
     Options options("00_run", "The finished engine: a real model writes text, and says what bounds it.");
     options.group("Model");
-    options.add("-m,--model", o.model, "GGUF file (make model fetches one)");
+    options.add_name("-m,--model", o.model, "GGUF file (make model fetches one)");
     options.group("Prompt, one of");
     options.add("-p,--prompt", o.prompt, "text to continue");
-    options.add("-f,--prompt-file", o.prompt_file, "the same from a file, byte for byte");
+    options.add_name("-f,--prompt-file", o.prompt_file, "the same from a file, byte for byte");
     options.add("--chat", o.chat, "a user's message, in the file's chat template");
     options.add("--ids", o.ids, "token ids: 1,2,3", 0, 1 << 24);
     options.exclusive({"--prompt", "--prompt-file", "--chat", "--ids"});
@@ -48,7 +48,7 @@ inline RunOptions parse_run_options(int argc, char** argv) {
     options.add("--activations", o.activations, "type of what flows between the layers", {"f32"});
     options.add("--cache", o.cache, "type of stored keys and values", {"f32", "f16", "bf16"});
     options.group("Output");
-    options.add("--json", o.json, "write ids, text and the measured figures to this file");
+    options.add_name("--json", o.json, "write ids, text and the measured figures to this file");
     options.flag("--logits", o.want_logits, "and the logits after the prompt, into --json");
     options.parse(argc, argv);
 
@@ -62,20 +62,16 @@ inline RunOptions parse_run_options(int argc, char** argv) {
     CommonOptions common;
     common.device = o.device;
     common.threads = o.threads;
-    common.check();
+    common.json = o.json;
+    common.check({o.model, o.prompt_file});
     o.threads = common.threads;
     return o;
 }
 
 // The ids to start from. A prompt without any is an Error.
 inline std::vector<int> prompt_ids(const RunOptions& o, const GgufFile& file, const Tokenizer& tokenizer) {
-    std::vector<int> ids = o.ids;
-    if (!o.chat.empty()) {
-        ids = chat_prompt(file, tokenizer, o.chat);
-    } else if (ids.empty()) {
-        const std::string text = o.prompt_file.empty() ? o.prompt : read_file(o.prompt_file);
-        ids = tokenizer.with_bos(tokenizer.encode(text));
-    }
-    if (ids.empty()) fail("the prompt is empty");
-    return ids;
+    if (!o.ids.empty()) return o.ids;
+    const std::string text = o.prompt_file.empty() ? o.prompt + o.chat : read_file(o.prompt_file);
+    const std::vector<int> ids = encode_prompt(tokenizer, text);  // for a chat too: it says what is lost
+    return o.chat.empty() ? ids : chat_prompt(file, tokenizer, o.chat);
 }

@@ -6,6 +6,7 @@
 #include "common/files.hpp"
 #include "common/options.hpp"
 #include "lessons/04_tokenizer/ladder.hpp"
+#include "lessons/04_tokenizer/prompt.hpp"
 #include "lessons/04_tokenizer/show.hpp"
 
 namespace {
@@ -22,9 +23,7 @@ void encode(const Tokenizer& tokenizer, const std::string& text, bool special, c
     std::string line;
     for (const int id : ids) line += format_text(line.empty() ? "%d" : ",%d", id);
     std::printf("%s\n", line.c_str());
-    if (const size_t n = tokenizer.n_lost_bytes(text)) {
-        std::fprintf(stderr, "%zu bytes left out: this vocabulary has no token for them\n", n);
-    }
+    note_lost_bytes(tokenizer, text);
     if (!json.empty()) write_json(json, Json(Json::Object{{"ids", ids}}));
 }
 
@@ -71,16 +70,16 @@ int run(int argc, char** argv) {
     ToolOptions tool;
     common.add_to(options);
     options.group("As a tool");
-    options.add("-m,--model", tool.model, "GGUF file whose tokenizer is used");
+    options.add_name("-m,--model", tool.model, "GGUF file whose tokenizer is used");
     options.add("--encode", tool.text,
                 "print the ids of this text (with BOS first, if the file asks for it)");
-    options.add("--encode-file", tool.file, "print the ids of this file's bytes");
+    options.add_name("--encode-file", tool.file, "print the ids of this file's bytes");
     options.add("--decode", tool.ids, "print the text of these ids: 1,2,3", 0, INT_MAX);
     options.flag("--special", tool.special,
                  "special tokens in the text count; by default they are plain text");
     options.exclusive({"--encode", "--encode-file", "--decode", "--variant"});
     options.parse(argc, argv);
-    common.check();
+    common.check({tool.model, tool.file});
 
     const bool decodes = options.given("--decode"), from_file = options.given("--encode-file");
     if (!decodes && !from_file && !options.given("--encode")) return lesson(common, tool.model);

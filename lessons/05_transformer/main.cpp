@@ -42,6 +42,7 @@ void dump(const Weights& weights, View<const int> ids, int which) {
 bool check_causality(const Weights& weights, View<const int> ids) {
     const int n = ids.size(0) - 1;
     const Tensor whole = forward(weights, ids), part = forward(weights, ids.rows(0, n));
+    check_finite(whole);
     const Comparison c = compare(part, whole.rows(0, n), 0);
     std::printf("check: %d tokens alone against the same with one more: worst error %g, tolerance 0: %s\n", n,
                 c.worst_error, c.ok ? "ok" : "FAILED");
@@ -88,12 +89,13 @@ int run(int argc, char** argv) {
     std::vector<int> ids = {504, 3575, 282, 4649, 314};  // "The capital of France is"
     int layer = 0;
     common.add_to(options);
-    options.add("-m,--model", model, "GGUF file of the llama family (make model)");
+    options.add_name("-m,--model", model, "GGUF file of the llama family (make model)");
     options.flag("--tiny", tiny, "a seeded two-layer model instead of a file");
     options.add("--ids", ids, "token ids to read", 0, 1 << 24);
     options.add("--dump", layer, "print every step of this layer with its shape and norm", 0, 1 << 24);
+    options.exclusive({"--dump", "--json"});
     options.parse(argc, argv);
-    common.check();
+    common.check({model});
     common.chosen({"reference"});  // there is one variant
     if (options.given("--threads") && common.threads != 1) fail("--threads: these loops run on one");
     const GgufFile file = open_model(model, tiny);

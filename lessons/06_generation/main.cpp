@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "common/options.hpp"
+#include "lessons/04_tokenizer/prompt.hpp"
 #include "lessons/06_generation/log_probability.hpp"
 #include "lessons/06_generation/sampling_options.hpp"
 #include "lessons/06_generation/slow_loop.hpp"
@@ -58,32 +59,31 @@ int run(int argc, char** argv) {
     Sampling sampling = {.temperature = .8f, .top_k = 40, .top_p = .95f};
     common.add_to(options);
     options.group("Model and text");
-    options.add("-m,--model", model, "GGUF file of the llama family (make model)");
+    options.add_name("-m,--model", model, "GGUF file of the llama family (make model)");
     options.flag("--tiny", tiny, "a seeded two-layer model instead of a file");
     options.add("-p,--prompt", prompt, "text to continue");
     options.add("-n,--max-tokens", max_tokens, "stop after so many tokens", 1, 1 << 20);
     options.add("--stop", stop, "a text that ends the answer");
     add_sampling_options(options, sampling);
     options.parse(argc, argv);
-    common.check();
+    common.check({model});
     const std::vector<int> wanted = common.chosen(sampler_names());
     sampling.seed = common.seed;
 
     const GgufFile file = open_model(model, tiny);
     const Weights weights = load_weights(file);
     const Tokenizer tokenizer = load_tokenizer(file);
-    const std::vector<int> ids = tokenizer.with_bos(tokenizer.encode(prompt));
-    const int room = weights.config.context - int(ids.size());
-    if (ids.empty()) fail("the prompt is empty");
+    const std::vector<int> ids = encode_prompt(tokenizer, prompt);
+    const int room = std::min(max_tokens, weights.config.context - int(ids.size()));
     if (room < 1)
         fail("the prompt has %zu tokens, the model's context is %d", ids.size(), weights.config.context);
     const std::vector<std::string> stops(options.given("--stop") ? 1 : 0, stop);
-    Generation answer(tokenizer, ids, std::min(max_tokens, room), stops);
+    Generation answer(tokenizer, ids, room, stops);
 
     if (tiny) std::printf("random weights: the text is noise\n");
     std::printf("%s\n  in    ids [%zu]\n", question, ids.size());
     std::printf("  step  ids [n_tokens] -> logits [%d] -> one id, appended\n", weights.config.vocab_size);
-    std::printf("  out   ids [%zu] at the most\n\n%s|", ids.size() + size_t(max_tokens), prompt.c_str());
+    std::printf("  out   ids [%zu] at the most\n\n%s|", ids.size() + size_t(room), prompt.c_str());
     const auto steps = write_slowly(answer, weights, sampling, [](std::string_view text) {
         std::fwrite(text.data(), 1, text.size(), stdout);
         std::fflush(stdout);

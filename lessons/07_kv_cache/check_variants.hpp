@@ -18,6 +18,7 @@ inline Tensor copy_of(View<const float> x) {
 // are a text's: on tokens that stand in no text (a chat template's, in a row) SmolLM2 enlarges every rounding 100 times.
 inline bool check_variants(const Weights& weights, const std::vector<int>& ids, int threads) {
     const Tensor all = forward(weights, ids);
+    check_finite(all);
     bool ok = true;
     for (const StepVariant& variant : step_variants) {
         Runner runner(weights,

@@ -41,11 +41,11 @@ int run(int argc, char** argv) {
     bool tiny = false;
     std::vector<int> positions;
     common.add_to(options);
-    options.add("-m,--model", model, "GGUF file of the llama family (make model)");
+    options.add_name("-m,--model", model, "GGUF file of the llama family (make model)");
     options.flag("--tiny", tiny, "a seeded two-layer model instead of a file");
     options.add("--positions", positions, "where to measure a step (default 15,127,511)", 0, 1 << 20);
     options.parse(argc, argv);
-    common.check();
+    common.check({model});
     std::vector<std::string> names;
     for (const StepVariant& variant : step_variants) names.push_back(variant.name);
     const std::vector<int> wanted = common.chosen(names);
@@ -57,13 +57,18 @@ int run(int argc, char** argv) {
         for (const int p : {15, 127, 511}) {
             if (p < weights.config.context) positions.push_back(p);
         }
+        if (positions.empty()) positions.push_back(weights.config.context - 1);
     }
     if (*std::max_element(positions.begin(), positions.end()) >= weights.config.context) {
         fail("--positions: the model reads positions 0 to %d", weights.config.context - 1);
     }
-    print_question(weights.config);
     const Tokenizer tokenizer = load_tokenizer(file);
     const std::vector<int> ids = tokenizer.with_bos(tokenizer.encode("The capital of France is"));
+    if (ids.empty() || int(ids.size()) > weights.config.context) {
+        fail("%s: the sentence of the check has %zu tokens, this model reads 1 to %d; take another model",
+             file.path().c_str(), ids.size(), weights.config.context);
+    }
+    print_question(weights.config);
     const bool ok = check_variants(weights, ids, common.threads);
 
     const std::vector<BenchRow> rows = measure_steps(weights, wanted, positions, common.threads);

@@ -35,8 +35,13 @@ class Runner {
     const Config& config() const { return packed_.weights.config; }
     const ContiguousCache& cache() const { return cache_; }
     size_t weight_bytes() const { return packed_.memory.size(); }
-    // Bytes/s at which this team can read just these weights, measured now: the limit that decode stands beside.
-    double weight_bandwidth() { return read_bandwidth(packed_.memory.data(), packed_.memory.size(), team_); }
+    // Bytes/s at which this team can read just these weights, measured now: the limit that decode stands beside. For
+    // a rate above it, once more: the better one counts, as in share_of_read.
+    double weight_bandwidth(double rate) {
+        const auto measured = [&] { return read_bandwidth(packed_.memory.data(), weight_bytes(), team_); };
+        const double first = measured();
+        return rate > first ? std::max(first, measured()) : first;
+    }
     int length() const { return cache_.length(0); }  // tokens so far
     int room() const { return cache_.room(0); }
     void truncate(int length) { cache_.truncate(0, length); }

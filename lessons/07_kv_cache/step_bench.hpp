@@ -31,13 +31,17 @@ inline double step_seconds(Runner& runner, bool cached, int position) {
     return measure(step, 0.2, 3).median;
 }
 
-// The least time that this machine can take: every weight once and the cache once from memory, or the
-// multiplications, whichever is longer.
-inline double step_bound(const Runner& runner, bool cached, int position, const Limits& limits) {
+// What a step reads at the least: every weight once, and the cache once.
+inline double step_bytes(const Runner& runner, bool cached, int position) {
     const double kv_bytes = cached ? double(runner.cache().bytes_per_token()) * (position + 1) : 0;
+    return double(runner.weight_bytes()) + kv_bytes;
+}
+
+// The least time that this machine can take: those bytes from memory, or the multiplications, whichever is longer.
+inline double step_bound(const Runner& runner, bool cached, int position, const Limits& limits) {
     const double flops = cached ? step_flops(runner.config(), 1, position, 1)
                                 : step_flops(runner.config(), position + 1, 0, 1);
-    return std::max((double(runner.weight_bytes()) + kv_bytes) / limits.read_bytes, flops / limits.f32_flops);
+    return std::max(step_bytes(runner, cached, position) / limits.read_bytes, flops / limits.f32_flops);
 }
 
 // A row for each variant at each position, in the order asked for.
@@ -53,12 +57,17 @@ inline std::vector<BenchRow> measure_steps(const Weights& weights, const std::ve
         for (const int threads : {1, n_threads}) {
             Runner runner(weights,
                           {.threads = threads, .context = context, .cache_type = variant.cache_type});
-            const Limits limits = {"", threads, f32_peak(threads), runner.weight_bandwidth()};
+            double fastest = 0;  // bytes/s
+            for (size_t i = 0; i < positions.size(); ++i) {
+                const double seconds = step_seconds(runner, variant.cached, positions[i]);
+                rows[first + i].cpu_all_threads = seconds * 1e3;
+                fastest = std::max(fastest, step_bytes(runner, variant.cached, positions[i]) / seconds);
+            }
+            const Limits limits = {"", threads, f32_peak(threads), runner.weight_bandwidth(fastest)};
             for (size_t i = 0; i < positions.size(); ++i) {
                 BenchRow& row = rows[first + i];
-                const double seconds = step_seconds(runner, variant.cached, positions[i]);
-                row.share_of_bound = step_bound(runner, variant.cached, positions[i], limits) / seconds;
-                row.cpu_all_threads = seconds * 1e3;
+                const double bound = step_bound(runner, variant.cached, positions[i], limits);
+                row.share_of_bound = bound * 1e3 / row.cpu_all_threads;
                 if (threads == 1) row.cpu_1_thread = row.cpu_all_threads;
             }
             if (n_threads == 1) break;

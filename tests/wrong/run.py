@@ -120,10 +120,27 @@ def catch(patch, build, arguments):
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def refuse(text):
+    print(f"seeded-bugs: {text}", file=sys.stderr)
+    sys.exit(2)
+
+
 def main():
+    if sys.argv[1:] in (["-h"], ["--help"]):
+        os.write(1, __doc__.encode())
+        return
+    if len(sys.argv) < 2:
+        refuse("which build? python3 tests/wrong/run.py BUILD [make arguments]")
     build, arguments = sys.argv[1], sys.argv[2:]
+    os.chdir(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+    if os.path.isabs(build) or not os.path.isdir(os.path.join(build, "obj")):
+        refuse(f"{build} is no build folder of this tree; make tests BUILD={build} makes one")
     wanted = os.environ.get("LESSONS", "").split()
-    patches = [patch for patch in sorted(glob.glob("tests/wrong/*.patch")) if not wanted or subject(patch) in wanted]
+    patches = sorted(glob.glob("tests/wrong/*.patch"))
+    unknown = set(wanted) - {subject(patch) for patch in patches}
+    if unknown:
+        refuse(f"no bug for LESSONS={' '.join(sorted(unknown))}")
+    patches = [patch for patch in patches if not wanted or subject(patch) in wanted]
     n_caught = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         results = pool.map(lambda patch: catch(patch, build, arguments), patches)
@@ -135,4 +152,9 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except OSError as error:
+        refuse(error)
+    except KeyboardInterrupt:
+        refuse("interrupted")
