@@ -50,15 +50,23 @@ LIBS    := -Lbuild/deps/libraries/lib -lutf8proc
 # tests/main.cpp) $(BUILD)/tests/test_X; every other .cpp goes into one library that both link.
 lessons := $(patsubst lessons/%/main.cpp,%,$(wildcard lessons/[0-9][0-9]_*/main.cpp))
 tests   := $(patsubst tests/test_%.cpp,%,$(wildcard tests/test_*.cpp))
+ifneq ($(SAN),)  # simulated threads run on stacks that the sanitizers do not know
+tests   := $(filter-out simt,$(tests))
+endif
 library := $(wildcard common/*.cpp weights/*.cpp kernels/*.cpp kernels/*/*.cpp) \
            $(filter-out %/main.cpp,$(wildcard lessons/*/*.cpp))
-sources := $(library) $(lessons:%=lessons/%/main.cpp) $(wildcard tests/*.cpp)
-headers := $(wildcard common/*.hpp weights/*.hpp kernels/*.hpp kernels/*/*.hpp lessons/*/*.hpp tests/*.hpp)
+simt    := $(wildcard common/simt/*.cpp)
+cuda    := $(wildcard tests/simt/*.cu tests/simt/*/*.cu)
+sources := $(library) $(simt) $(lessons:%=lessons/%/main.cpp) $(wildcard tests/*.cpp)
+shims   := $(shell find common/simt/include -type f)
+headers := $(wildcard common/*.hpp common/simt/*.hpp weights/*.hpp kernels/*.hpp kernels/*/*.hpp lessons/*/*.hpp tests/*.hpp) \
+           $(shims) $(cuda) $(wildcard tests/simt/*.cuh)
 objects  = $(patsubst %.cpp,$(BUILD)/obj/%.o,$(1))
 
 smollm2       := weights/models/SmolLM2-135M-Instruct.Q4_1.gguf
 programs      := $(lessons:%=$(BUILD)/%)
 test_programs := $(tests:%=$(BUILD)/tests/test_%)
+cuda_programs := $(cuda:%.cu=$(BUILD)/%)
 
 help:
 	@awk -F ':.*## ' '/^(# )?[a-zN][^=]*:.*## / { sub(/^# /, ""); sub(/ .*/, "", $$1); printf "  make %-17s %s\n", $$1, $$2 }' Makefile
@@ -75,7 +83,10 @@ test-long: test  ## the long ones too, then all of it under sanitizers: at most 
 # NN:  ## builds and runs lesson NN (make 01, 01_attention, attention): V=variant, DEVICE=cpu, ARGS=
 # test-NN:  ## builds and runs the tests of lesson NN
 tests: $(test_programs)
-build: $(programs) compile_commands.json  ## every program, into build/
+build: $(programs) $(BUILD)/simcc compile_commands.json  ## every program, into build/
+sim: $(BUILD)/simcc  ## compiles and runs a CUDA program without a GPU: FILE=x.cu ARGS=
+	@$(if $(FILE),,echo "make sim FILE=x.cu"; exit 2)
+	@mkdir -p $(BUILD)/sim && $(BUILD)/simcc '$(FILE)' -o $(BUILD)/sim/program && $(BUILD)/sim/program $(ARGS)
 bench: $(programs) $(MODEL)  ## the table over all lessons (LESSONS="01 03" for some)
 	@python3 tests/bench.py $(BUILD) $(MODEL)
 bench-peers: $(BUILD)/00_run $(MODEL)  ## llama.cpp's own tools and ours, interleaved, on the same file
@@ -117,15 +128,27 @@ unoptimized := common/options.cpp tests/main.cpp
 $(BUILD)/obj/%.o: %.cpp $(BUILD)/flags | setup
 	@mkdir -p $(@D) && echo "  compile $<" && $(COMPILE) $(if $(filter $(unoptimized),$<),-O0) -c $< -o $@
 # Written beside and renamed: somebody may be running the program.
-link = echo "  link    $@" && $(LINK) $^ $(LIBS) -o $@.$$$$ && mv $@.$$$$ $@
+link    = echo "  link    $@" && $(LINK) $^ $(LIBS) -o $@.$$$$ && mv $@.$$$$ $@
+archive = ar rcs $@.$$$$ $^ && mv $@.$$$$ $@
 $(BUILD)/library.a: $(call objects,$(library))
-	@ar rcs $@.$$$$ $^ && mv $@.$$$$ $@
+	@$(archive)
 $(programs): $(BUILD)/%: $(BUILD)/obj/lessons/%/main.o $(BUILD)/library.a
 	@$(link)
-$(test_programs): $(BUILD)/%: $(BUILD)/obj/%.o $(BUILD)/obj/tests/main.o $(BUILD)/library.a
+$(test_programs): $(BUILD)/%: $(BUILD)/obj/%.o $(BUILD)/obj/tests/main.o $(BUILD)/simt.a $(BUILD)/library.a
 	@mkdir -p $(@D) && $(link)
-$(BUILD)/tests/test_00_run: | $(BUILD)/00_run  # these two start programs
+$(BUILD)/tests/test_00_run: | $(BUILD)/00_run  # these start programs
 $(BUILD)/tests/test_programs: | $(programs)
+$(BUILD)/tests/test_simt: | $(cuda_programs)
+
+# The simulator: what programs are linked with, and simcc, which translates CUDA for g++ and calls it.
+$(BUILD)/simt.a: $(call objects,$(filter-out %/simcc.cpp,$(simt)) common/threads.cpp)
+	@$(archive)
+$(BUILD)/obj/common/simt/simcc.o: COMPILE += -DSIMT_ROOT='"$(CURDIR)"' -DSIMT_CXX='"$(subst clang,g,$(CXX))"' \
+                                             -DSIMT_LIBRARY='"$(abspath $(BUILD))/simt.a"'
+$(BUILD)/simcc: $(BUILD)/obj/common/simt/simcc.o $(BUILD)/simt.a $(BUILD)/library.a
+	@$(link)
+$(cuda_programs): $(BUILD)/%: %.cu $(wildcard tests/simt/*.cuh) $(shims) $(BUILD)/simcc
+	@mkdir -p $(@D) && echo "  simcc   $<" && $(BUILD)/simcc -I. $< -o $@
 # Rewritten only where it differs: another compiler or other flags compile everything again.
 $(BUILD)/flags: always | setup
 	@mkdir -p $(@D) && echo "$(COMPILE) $(LINK)" | cmp -s - $@ || echo "$(COMPILE) $(LINK)" > $@
@@ -135,7 +158,7 @@ compile_commands.json: $(BUILD)/flags $(sources)
 compile_commands: compile_commands.json  ## for editors
 -include $(patsubst %.cpp,$(BUILD)/obj/%.d,$(sources))
 
-.PHONY: help run test test-long tests build bench bench-peers seeded-bugs setup model try-model format clean always \
+.PHONY: help run test test-long tests build sim bench bench-peers seeded-bugs setup model try-model format clean always \
         compile_commands 00 00_run
 .SECONDARY:
 .DELETE_ON_ERROR:

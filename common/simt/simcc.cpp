@@ -1,0 +1,175 @@
+// simcc: compiles CUDA programs for the simulator, as nvcc compiles them for a GPU.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "common/error.hpp"
+#include "common/files.hpp"
+#include "common/simt/translate.hpp"
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+constexpr const char* usage =
+    "simcc a.cu [b.cu c.cpp ...] -o program   compiles a CUDA program for the simulator\n"
+    "  -c                  compiles only: a.cu becomes a.o, or what -o says\n"
+    "  -I -D -U -O -g -std -l -L -f -W -m   as for g++ (default -O2 -std=c++20)\n"
+    "  --translate         prints the C++ that a.cu becomes\n"
+    "Flags of nvcc that choose an architecture (-arch, -gencode, --expt-..., -rdc, -lineinfo) are read and "
+    "left out.\n";
+
+struct Arguments {
+    Words sources, flags, libraries;
+    std::string output;
+    bool compile_only = false, translate_only = false;
+};
+
+Arguments parse(int argc, char** argv) {
+    Arguments a;
+    Words words(argv + 1, argv + argc);
+    for (size_t i = 0; i < words.size(); ++i) {
+        const std::string& w = words[i];
+        const auto starts = [&](const char* with) { return w.rfind(with, 0) == 0; };
+        const auto next = [&]() -> const std::string& {
+            if (i + 1 == words.size()) fail("simcc: %s needs a word after it", w.c_str());
+            return words[++i];
+        };
+        if (w == "-h" || w == "--help") {
+            std::printf("%s", usage);
+            std::exit(0);
+        } else if (w == "-o") {
+            a.output = next();
+        } else if (w == "-c") {
+            a.compile_only = true;
+        } else if (w == "--translate") {
+            a.translate_only = true;
+        } else if (w == "-arch" || w == "-gencode" || w == "-code" || w == "-ccbin") {
+            next();
+        } else if (starts("-arch") || starts("-gencode") || starts("--gpu") || starts("--expt") ||
+                   starts("-rdc") || starts("-lineinfo") || starts("--extended-lambda") ||
+                   starts("-use_fast_math") || starts("--use_fast_math") || starts("--generate") ||
+                   w == "-lcudart" || w == "-G") {
+            continue;  // they choose an architecture, or what is so here anyway
+        } else if (w == "-Xcompiler") {
+            a.flags.push_back(next());
+        } else if (w == "-I" || w == "-D" || w == "-U") {
+            a.flags.push_back(w + next());
+        } else if (starts("-l") || starts("-L")) {
+            a.libraries.push_back(w);
+        } else if (starts("-I") || starts("-D") || starts("-U") || starts("-O") || starts("-g") ||
+                   starts("-std") || starts("-f") || starts("-W") || starts("-m") || starts("-w")) {
+            a.flags.push_back(w);
+        } else if (starts("-")) {
+            fail("simcc: what is %s? simcc --help says what there is", w.c_str());
+        } else {
+            a.sources.push_back(w);
+        }
+    }
+    if (a.sources.empty()) fail("simcc: no source; simcc --help says how");
+    if (a.compile_only && !a.output.empty() && a.sources.size() > 1) fail("simcc: -c -o takes one source");
+    for (const std::string& s : a.sources) {
+        if (!std::filesystem::exists(s)) fail("simcc: %s: there is no such file", s.c_str());
+    }
+    if (a.output.empty()) a.output = "a.out";
+    return a;
+}
+
+// Runs a program; what it says is seen. -> its exit status
+int run(const Words& words) {
+    std::vector<char*> argv;
+    for (const std::string& w : words) argv.push_back(const_cast<char*>(w.c_str()));
+    argv.push_back(nullptr);
+    const pid_t child = fork();
+    if (child < 0) fail("simcc: cannot start %s", argv[0]);
+    if (child == 0) {
+        execvp(argv[0], argv.data());
+        std::fprintf(stderr, "simcc: there is no %s\n", argv[0]);
+        _exit(127);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+void must_run(const Words& words) {
+    if (run(words) != 0) std::exit(1);  // the compiler has said why
+}
+
+Words operator+(Words a, const Words& b) {
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+}
+
+struct TemporaryFolder {
+    std::string path = (std::filesystem::temp_directory_path() / "simcc_XXXXXX").string();
+    TemporaryFolder() {
+        if (!mkdtemp(path.data())) fail("simcc: no temporary folder %s", path.c_str());
+    }
+    ~TemporaryFolder() { std::filesystem::remove_all(path); }
+};
+
+// SIMT_ROOT and SIMT_LIBRARY come from the Makefile: where the headers and the simulator lie.
+const char* const root = SIMT_ROOT;
+
+// A .cu file: preprocessed, translated, and on from there as C++.
+std::string translated(const std::string& source, const Words& flags, const std::string& folder,
+                       size_t index) {
+    const std::string before = folder + "/" + std::to_string(index) + ".i", after = before + "i";
+    must_run(Words{SIMT_CXX, "-E", "-x", "c++", "-std=c++20", "-D__CUDACC__", "-D__NVCC__",
+                   "-D__CUDA_ARCH_LIST__=900", "-D__SIMT__",
+                   std::string("-I") + root + "/common/simt/include", std::string("-I") + root, "-include",
+                   "cuda_runtime.h"} +
+             flags + Words{source, "-o", before});
+    write_file(after, simt::translate(read_file(before, size_t(1) << 30), source));
+    return after;
+}
+
+int compile(const Arguments& a) {
+    const TemporaryFolder folder;
+    Words objects;
+    for (size_t i = 0; i < a.sources.size(); ++i) {
+        const std::filesystem::path source = a.sources[i];
+        if (source.extension() == ".o" || source.extension() == ".a") {
+            objects.push_back(source);
+            continue;
+        }
+        std::string file = source;
+        Words language = {"-x", "c++"},
+              include = {std::string("-I") + root + "/common/simt/include", std::string("-I") + root};
+        if (source.extension() == ".cu") {
+            file = translated(source, a.flags, folder.path, i);
+            language = {"-x", "c++-cpp-output"}, include = {};
+            if (a.translate_only) {
+                std::printf("%s", read_file(file, size_t(1) << 30).c_str());
+                continue;
+            }
+        }
+        const std::string object = !a.compile_only       ? folder.path + "/" + std::to_string(i) + ".o"
+                                   : a.output != "a.out" ? a.output
+                                                         : source.stem().string() + ".o";
+        // -fno-strict-aliasing as nvcc; registers are not shared, so what a kernel does not name is not there.
+        must_run(Words{SIMT_CXX, "-std=c++20", "-O2", "-ffp-contract=off", "-g1", "-fno-strict-aliasing",
+                       "-Wno-unknown-pragmas", "-Wno-attributes", "-pthread"} +
+                 include + a.flags + language + Words{"-c", file, "-o", object});
+        objects.push_back(object);
+    }
+    if (a.compile_only || a.translate_only) return 0;
+    must_run(Words{SIMT_CXX, "-pthread"} + a.flags + objects + Words{SIMT_LIBRARY} + a.libraries +
+             Words{"-o", a.output});
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        return compile(parse(argc, argv));
+    } catch (const std::exception& problem) {
+        std::fprintf(stderr, "%s\n", problem.what());
+        return 2;
+    }
+}
