@@ -141,7 +141,7 @@ $(BUILD)/tests/test_programs: | $(programs)
 $(BUILD)/tests/test_simt: | $(cuda_programs)
 
 # The simulator: what programs are linked with, and simcc, which translates CUDA for g++ and calls it.
-$(BUILD)/simt.a: $(call objects,$(filter-out %/simcc.cpp,$(simt)) common/threads.cpp)
+$(BUILD)/simt.a: $(call objects,$(filter-out %/simcc.cpp,$(simt)) common/files.cpp common/threads.cpp)
 	@$(archive)
 $(BUILD)/obj/common/simt/simcc.o: COMPILE += -DSIMT_ROOT='"$(CURDIR)"' -DSIMT_CXX='"$(subst clang,g,$(CXX))"' \
                                              -DSIMT_LIBRARY='"$(abspath $(BUILD))/simt.a"'

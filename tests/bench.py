@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Runs the lessons' programs and gathers the rows that they measured into one table, on the terminal and in
-notes/results/.
+notes/results/; each lesson's own rows go between the markers of its page in notes/.
 
     python3 tests/bench.py BUILD MODEL        every lesson; LESSONS="01 03" in the environment for some
 """
@@ -63,12 +63,30 @@ def cell(key, value):
     return f"{float(f'{value:.3g}'):,.10g}"
 
 
-def markdown(rows):
-    cells = [list(COLUMNS.values())] + [[cell(key, row[key]) for key in COLUMNS] for row in rows]
-    widths = [max(len(line[i]) for line in cells) for i in range(len(COLUMNS))]
+def markdown(rows, keys=tuple(COLUMNS)):
+    cells = [[COLUMNS[key] for key in keys]] + [[cell(key, row[key]) for key in keys] for row in rows]
+    widths = [max(len(line[i]) for line in cells) for i in range(len(keys))]
     lines = ["| " + " | ".join(text.ljust(width) for text, width in zip(line, widths)) + " |" for line in cells]
     lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
     return "\n".join(lines)
+
+
+def replace(path, text):
+    with open(path + ".new", "w") as file:
+        file.write(text)
+    os.replace(path + ".new", path)
+
+
+def fill_pages(rows, machine):
+    for page in glob.glob("notes/[0-9][0-9]_*.md"):
+        mine = [row for row in rows if row["lesson"] == os.path.basename(page)[:-3]]
+        with open(page) as file:
+            text = file.read()
+        table = markdown(mine, ("variant", "size", "unit", "cpu_1_thread", "cpu_all_threads", "share_of_bound"))
+        filled = re.sub(r"(<!-- bench:begin -->\n).*?(<!-- bench:end -->)",
+                        lambda m: f"{m[1]}Measured on {machine}:\n\n{table}\n{m[2]}", text, flags=re.S)
+        if mine and filled != text:
+            replace(page, filled)
 
 
 def compiler():
@@ -97,15 +115,15 @@ def main():
     if unknown:
         refuse(f"no lesson for LESSONS={' '.join(sorted(unknown))}")
     rows = [row for lesson in lessons for row in measure(build, model, lesson)]
-    text = f"{processor()}, {os.cpu_count()} cores, {compiler()}\n\n{markdown(rows)}\n"
+    machine = f"{processor()}, {os.cpu_count()} cores, {compiler()}"
+    text = f"{machine}\n\n{markdown(rows)}\n"
     os.write(1, text.encode())
     if not wanted:
         os.makedirs("notes/results", exist_ok=True)
         path = "notes/results/" + re.sub(r"[^a-z0-9]+", "-", processor().lower()).strip("-") + ".md"
-        with open(path + ".new", "w") as file:
-            file.write("# Measured by `make bench`\n\n" + text)
-        os.replace(path + ".new", path)
-        print(f"written to {path}", file=sys.stderr)
+        replace(path, "# Measured by `make bench`\n\n" + text)
+        fill_pages(rows, machine)
+        print(f"written to {path} and the pages in notes/", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -91,3 +91,52 @@ TEST_CASE("simt: simcc's own errors are one line") {
     CHECK(run_program_at(program_path("simcc"), {folder / "none.cu"}).status == 2);
     CHECK(simcc("int main() { return nothing; }").status == 1);  // g++ has said why
 }
+
+TEST_CASE("simt: each fault in a kernel's memory is found, at its line, and its right twin is silent") {
+    const struct {
+        const char *number, *kind, *error;
+    } cases[] = {
+        {"1", "race", "cudaSuccess"},
+        {"2", "race", "cudaSuccess"},
+        {"3", "race", "cudaSuccess"},
+        {"4", "race", "cudaSuccess"},
+        {"5", "out-of-bounds", "cudaErrorIllegalAddress"},
+        {"6", "out-of-bounds", "cudaErrorIllegalAddress"},
+        {"7", "uninitialised", "cudaSuccess"},
+        {"8", "uninitialised", "cudaSuccess"},
+        {"9", "host-pointer", "cudaErrorIllegalAddress"},
+        {"10", "use-after-free", "cudaErrorIllegalAddress"},
+        {"11", "misaligned", "cudaErrorMisalignedAddress"},
+        {"12", "shared-overflow", "cudaErrorIllegalAddress"},
+        {"13", "race", "cudaSuccess"},
+        {"14", "race", "cudaSuccess"},
+        {"15", "race", "cudaSuccess"},
+    };
+    // The line that ends with the number is the one to be named.
+    const std::string source = read_file("tests/simt/faults/memory.cu");
+    const auto line_of = [&](const std::string& number) {
+        size_t at = source.find("// ");
+        while (at != source.npos) {
+            const std::string comment = " " + source.substr(at + 3, source.find('\n', at) - at - 3) + " ";
+            if (comment.find(" " + number + " ") != comment.npos) break;
+            at = source.find("// ", at + 1);
+        }
+        return std::to_string(1 + std::count(source.begin(), source.begin() + long(at), '\n'));
+    };
+    for (const auto& c : cases) {
+        CAPTURE(std::string(c.number));
+        const Ran wrong = run_program_at(program_path("tests/simt/faults/memory"), {c.number});
+        CHECK(wrong.out == std::string(c.error) + "\n");
+        CAPTURE(wrong.err);
+        CHECK(wrong.err.find("memory.cu:" + line_of(c.number) + ": " + c.kind + ": ") != std::string::npos);
+        for (const char* order : {"natural", "reversed", "shuffled:1"}) {
+            if (c.number == std::string("14") && order != std::string("natural"))
+                continue;  // it waits for block 0
+            setenv("SIMT_ORDER", order, 1);
+            const Ran right = run_program_at(program_path("tests/simt/faults/memory"), {c.number, "right"});
+            unsetenv("SIMT_ORDER");
+            CHECK(right.out == "cudaSuccess\n");
+            CHECK(right.err == "");
+        }
+    }
+}

@@ -3,6 +3,7 @@
 
 #include "common/error.hpp"
 #include "common/simt/runtime.hpp"
+#include "common/simt/tracer.hpp"
 
 using namespace simt;
 
@@ -14,7 +15,9 @@ cudaError allocate(void** p, size_t n_bytes, Allocation::Kind kind, Place place)
         *p = nullptr;
         if (n_bytes == 0) return cudaSuccess;
         *p = runtime().memory.allocate(n_bytes, kind, place);
-        return *p ? cudaSuccess : cudaErrorMemoryAllocation;
+        if (!*p) return cudaErrorMemoryAllocation;
+        if (the_tracer()) the_tracer()->allocated(*p, n_bytes, kind != Allocation::device);
+        return cudaSuccess;
     });
 }
 
@@ -77,8 +80,10 @@ struct Copy {
 
     void run() const {
         for (size_t row = 0; row < height; ++row) {
-            std::memmove(static_cast<char*>(to) + row * to_pitch,
-                         static_cast<const char*>(from) + row * from_pitch, width);
+            char* const into = static_cast<char*>(to) + row * to_pitch;
+            const char* const out_of = static_cast<const char*>(from) + row * from_pitch;
+            std::memmove(into, out_of, width);
+            if (the_tracer()) the_tracer()->copied(into, out_of, width);
         }
     }
 };
@@ -113,8 +118,10 @@ cudaError set(void* to, size_t pitch, int value, size_t width, size_t height, bo
         if (width == 0 || height == 0) return cudaSuccess;
         if (!is_device_address(to) || !within(to, pitch * (height - 1) + width)) return cudaErrorInvalidValue;
         return enqueue(stream, wait, [=] {
-            for (size_t row = 0; row < height; ++row)
+            for (size_t row = 0; row < height; ++row) {
                 std::memset(static_cast<char*>(to) + row * pitch, value, width);
+                if (the_tracer()) the_tracer()->wrote(static_cast<char*>(to) + row * pitch, width);
+            }
         });
     });
 }

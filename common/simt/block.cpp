@@ -8,6 +8,7 @@
 
 #include "common/error.hpp"
 #include "common/simt/include/simt/builtins.hpp"
+#include "common/simt/tracer.hpp"
 
 __thread uint3 threadIdx, blockIdx;
 __thread dim3 blockDim __attribute__((nocommon)), gridDim;
@@ -40,16 +41,14 @@ void Block::begin(uint3 index, dim3 grid, dim3 threads, Order order, void (*body
     body_ = body, argument_ = argument;
     const int n = int(threads.x * threads.y * threads.z);
     random_ = random_after((order.seed + 1) * 0x9e3779b97f4a7c15 ^ (index.x + 1) * 0xbf58476d1ce4e5b9);
-    if (n != n_threads_ || order.kind == Order::shuffled) {
+    if (order.kind == Order::shuffled) {
         start_.resize(size_t(n));
         std::iota(start_.begin(), start_.end(), 0);
-        for (int i = n - 1; i > 0 && order.kind == Order::shuffled; --i) {
+        for (int i = n - 1; i > 0; --i) {
             random_ = random_after(random_);
             std::swap(start_[size_t(i)], start_[size_t(random_ % uint64_t(i + 1))]);
         }
     }
-    if (order.kind == Order::reversed) std::sort(start_.begin(), start_.end(), std::greater<>());
-    if (order.kind == Order::natural) std::sort(start_.begin(), start_.end());
     n_threads_ = n;
     n_started_ = n_ended_ = n_at_barrier_ = n_true_ = n_at_grid_barrier_ = 0;
     ready_warps_ = 0, turn_ = 0, stopped_ = false;
@@ -84,11 +83,17 @@ void Block::enter(int thread) {
     }
 }
 
+// The thread that begins as number i.
+int Block::in_order(int i) const {
+    if (order_.kind == Order::natural) return i;
+    return order_.kind == Order::reversed ? n_threads_ - 1 - i : start_[size_t(i)];
+}
+
 // A fiber's whole life: threads that have not begun, until one that waited may continue.
 void Block::work() {
     Block& block = *current_block;
     while (block.n_started_ < block.n_threads_ && !block.ready_warps_) {
-        block.enter(block.start_[size_t(block.n_started_++)]);
+        block.enter(block.in_order(block.n_started_++));
         block.place_[block.thread_] = {};
         block.body_(block.argument_);
         block.leave();
@@ -164,6 +169,7 @@ void Block::barrier_complete() {
         make_ready(w, warps_[w].at_barrier);
         warps_[w].at_barrier = 0;
     }
+    if (tracer) tracer->barrier_passed();
     n_true_before_ = n_true_;
     n_at_barrier_ = n_true_ = 0;
 }
@@ -217,6 +223,7 @@ Block::Group& Block::group_of(uint32_t mask) {
 
 void Block::complete(Group& group) {
     make_ready(thread_ / warp_size, group.arrived);
+    if (tracer) tracer->warp_met(thread_ / warp_size);
     group.n_to_read += std::popcount(group.arrived);
     group.met = group.arrived;
     group.arrived = 0;

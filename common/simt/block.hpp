@@ -85,6 +85,7 @@ class Block {
     uint32_t bit() const { return 1u << lane(); }
 
     static void work();
+    int in_order(int i) const;
     void enter(int thread);
     void leave();
     void wait(Place place);
@@ -109,7 +110,7 @@ class Block {
     bool stopped_ = false;
 
     Order order_;
-    std::vector<int> start_;  // the order in which threads begin
+    std::vector<int> start_;  // the order in which threads begin, if shuffled
     uint64_t random_ = 1;
 
     Warp warps_[max_threads / warp_size];

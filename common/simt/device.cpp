@@ -6,6 +6,7 @@
 #include "common/simt/grid.hpp"
 #include "common/simt/include/simt/atomics.hpp"
 #include "common/simt/include/simt/intrinsics.hpp"
+#include "common/simt/tracer.hpp"
 
 namespace simt {
 namespace {
@@ -14,10 +15,17 @@ constexpr int patience = 64;
 thread_local constinit int n_asked = 0;
 }  // namespace
 
-void before_atomic(const void*, int, Place place) {
+void let_others_run(Place place) {
     if (current_block && ++n_asked % patience == 0) current_block->yield(place);
 }
-void fence(Place place) { before_atomic(nullptr, 0, place); }
+void before_atomic(const void* address, int n_bytes, Place place) {
+    if (tracer) tracer->access({static_cast<const char*>(address), n_bytes, true, true, nullptr, place});
+    let_others_run(place);
+}
+void fence(Place place) {
+    if (tracer) tracer->fenced();
+    let_others_run(place);
+}
 
 void trap(Place place) {
     if (!current_block) std::abort();

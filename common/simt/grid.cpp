@@ -9,6 +9,7 @@
 #include "common/simt/include/simt/builtins.hpp"
 #include "common/simt/shared.hpp"
 #include "common/simt/signals.hpp"
+#include "common/simt/tracer.hpp"
 #include "common/threads.hpp"
 
 namespace simt {
@@ -54,11 +55,13 @@ struct Worker1 {
     FiberPool fibers;
     Block block{fibers};
 
-    Fault run(const Call& call, const Config& config, uint3 index) {
+    Fault run(const Call& call, const Config& config, size_t number) {
         Fault fault;
         fault_here = &fault;
         Body body{call};
-        block.begin(index, config.grid, config.block, settings().order, &Body::run, &body);
+        block.begin(position(number, config.grid), config.grid, config.block, settings().order, &Body::run,
+                    &body);
+        if (tracer) tracer->block_begins(number, block);
         const Block::State state = block.run();
         fault_here = nullptr;
         if (state == Block::stuck) fault = stuck(block, config);
@@ -88,10 +91,14 @@ Fault run_together(const Call& call, const Config& config, const std::vector<siz
                              &Body::run, &body);
     }
     fault_here = &fault;
-    for (size_t n_finished = 0; n_finished < blocks.size() && fault.code == cudaSuccess;) {
+    bool is_first = true;
+    for (size_t n_finished = 0; n_finished < blocks.size() && fault.code == cudaSuccess; is_first = false) {
         n_finished = 0;
         for (size_t i = 0; i < blocks.size(); ++i) {
             shared[i].load();
+            if (tracer)
+                is_first ? tracer->block_begins(order[i], *blocks[i])
+                         : tracer->block_runs(order[i], *blocks[i]);
             const Block::State state = blocks[i]->run();
             shared[i].store();
             if (state == Block::finished) ++n_finished;
@@ -105,6 +112,7 @@ Fault run_together(const Call& call, const Config& config, const std::vector<siz
                                  config.place.file, config.place.line, n_finished, blocks.size())};
         }
         for (auto& block : blocks) block->release_grid_barrier();
+        if (tracer) tracer->grid_barrier_passed();
     }
     fault_here = nullptr;
     return fault;
@@ -118,9 +126,9 @@ Fault run_grid(const Call& call, const Config& config) {
     const Guard guard(settings().limit_seconds);
     if (config.cooperative) return run_together(call, config, order);
     static Team team(settings().n_threads);
-    if (team.n_threads() == 1 || n_blocks < size_t(2 * team.n_threads())) {
+    if (tracer || team.n_threads() == 1 || n_blocks < size_t(2 * team.n_threads())) {
         for (const size_t index : order) {
-            Fault fault = worker().run(call, config, position(index, config.grid));
+            Fault fault = worker().run(call, config, index);
             if (fault.code != cudaSuccess) return fault;
         }
         return {};
@@ -131,7 +139,7 @@ Fault run_grid(const Call& call, const Config& config) {
         const Guard its_guard(settings().limit_seconds);
         Fault& fault = faults[size_t(mine.thread)];
         for (size_t i; fault.code == cudaSuccess && (i = next.fetch_add(1)) < n_blocks;) {
-            fault = worker().run(call, config, position(order[i], config.grid));
+            fault = worker().run(call, config, order[i]);
         }
         if (fault.code != cudaSuccess) next = n_blocks;
     });

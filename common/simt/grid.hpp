@@ -21,6 +21,8 @@ Fault run_grid(const Call& call, const Config& config);
 
 // Called by a simulated thread: ends the kernel.
 [[noreturn]] void end_kernel(cudaError code, const std::string& text);
+// Now and then, of many calls one: a thread that waits for another must let it run.
+void let_others_run(Place place);
 // "block (0, 0, 0), thread (5, 0, 0)" of the thread that runs here.
 std::string who();
 

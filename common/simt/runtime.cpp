@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "common/error.hpp"
+#include "common/simt/tracer.hpp"
 
 // The sections into which the translator puts the program's device variables. Where it has none they are null.
 #define SIMT_SECTION(name) extern "C" [[gnu::weak]] char __start_simt_##name[], __stop_simt_##name[];
@@ -15,15 +16,22 @@ SIMT_SECTION(managed)
 
 namespace simt {
 
+std::vector<std::span<char>> device_sections() {
+    std::vector<std::span<char>> all;
+    const auto add = [&](char* begin, char* end) {
+        if (begin != end) all.emplace_back(begin, end);
+    };
+    add(__start_simt_device, __stop_simt_device);
+    add(__start_simt_device_const, __stop_simt_device_const);
+    add(__start_simt_constant, __stop_simt_constant);
+    add(__start_simt_constant_const, __stop_simt_constant_const);
+    add(__start_simt_managed, __stop_simt_managed);
+    return all;
+}
+
 bool is_device_address(const void* p) {
-    const std::pair<const char*, const char*> sections[] = {
-        {__start_simt_device, __stop_simt_device},
-        {__start_simt_device_const, __stop_simt_device_const},
-        {__start_simt_constant, __stop_simt_constant},
-        {__start_simt_constant_const, __stop_simt_constant_const},
-        {__start_simt_managed, __stop_simt_managed}};
-    for (const auto& [begin, end] : sections) {
-        if (p >= begin && p < end) return true;
+    for (const std::span<char> section : device_sections()) {
+        if (p >= section.data() && p < section.data() + section.size()) return true;
     }
     return runtime().memory.holds(p);
 }
@@ -120,9 +128,18 @@ void launch(const Call& kernel, const Config& config) {
         if (const cudaError error = check(kernel, config); error != cudaSuccess) return error;
         runtime().queue.add(*stream, [kernel, config] {
             if (runtime().sticky != cudaSuccess) return;  // a device with a fault does nothing more
-            const Fault fault = run_grid(kernel, config);
-            if (fault.code == cudaSuccess) return;
-            say(fault.text);
+            const bool watched = is_watched(kernel);
+            if (watched)
+                the_tracer()->begin(kernel, config);
+            else if (the_tracer())
+                the_tracer()->ran_unwatched();
+            Fault fault = run_grid(kernel, config);
+            if (!fault.text.empty()) say(fault.text);
+            if (watched) {
+                const Fault found = the_tracer()->end();
+                if (!found.text.empty()) say(found.text);
+                if (fault.code == cudaSuccess) fault.code = found.code;
+            }
             runtime().sticky = fault.code;
         });
         return cudaSuccess;

@@ -3,6 +3,8 @@
 
 #include <map>
 #include <mutex>
+#include <span>
+#include <vector>
 
 #include "common/simt/grid.hpp"
 #include "common/simt/include/simt/api.hpp"
@@ -38,6 +40,8 @@ cudaError call(Body body) {
     if (runtime().sticky != cudaSuccess) return record(runtime().sticky);
     return record(body());
 }
+// Where the program's __device__, __constant__ and __managed__ variables lie.
+std::vector<std::span<char>> device_sections();
 // Of the device: its memory, or one of the program's __device__, __constant__ and __managed__ variables.
 bool is_device_address(const void* p);
 // The stream that a handle names, or null.

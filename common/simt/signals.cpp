@@ -1,5 +1,6 @@
 #include "common/simt/signals.hpp"
 
+#include <execinfo.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,6 +22,24 @@ namespace {
 
 const int time_is_up = SIGRTMIN + 3;
 
+bool in_kernel(const std::string& at) {
+    return at.find(':') != at.npos && at.find("common/simt/") == at.npos;
+}
+
+// Where the kernel was when the signal came: of the calls in progress the innermost that is the program's own.
+std::string interrupted(const void* context) {
+    const std::string at = location(program_counter(context));
+    if (in_kernel(at)) return at;
+    void* calls[64];
+    const int n = backtrace(calls, 64);
+    for (int i = 0; i < n; ++i) {
+        const std::string call = location(static_cast<char*>(calls[i]) - 1);  // it returns behind the call
+        if (in_kernel(call)) return call;
+    }
+    const Place waited = current_block->place();
+    return waited.line > 0 ? format_text("%s:%d", waited.file, waited.line) : at;
+}
+
 // Runs on a stack of its own, since the thread's may be the trouble. end_kernel leaves it for good by switching to the
 // block's caller, as a longjmp would; with SA_NODEFER no signal stays blocked by that.
 void handle(int signal, siginfo_t* info, void* context) {
@@ -28,14 +47,10 @@ void handle(int signal, siginfo_t* info, void* context) {
         if (signal != time_is_up) std::signal(signal, SIG_DFL);
         return;
     }
-    const std::string at = location(program_counter(context)), where = at + ": ";
+    const std::string where = interrupted(context) + ": ";
     if (signal == time_is_up) {
-        // One that spins on atomics is mostly in the simulator: then, where its kernel called that.
-        const Place called = current_block->place();
-        const bool in_kernel = at.find(':') != at.npos && at.find("common/simt/") == at.npos;
-        const std::string still = in_kernel ? where : format_text("%s:%d: ", called.file, called.line);
         end_kernel(cudaErrorLaunchTimeout,
-                   still + format_text("hang: after %g s (SIMT_LIMIT) this still runs: %s",
+                   where + format_text("hang: after %g s (SIMT_LIMIT) this still runs: %s",
                                        settings().limit_seconds, who().c_str()));
     }
     if (signal == SIGFPE)

@@ -19,13 +19,16 @@ constexpr const char* usage =
     "simcc a.cu [b.cu c.cpp ...] -o program   compiles a CUDA program for the simulator\n"
     "  -c                  compiles only: a.cu becomes a.o, or what -o says\n"
     "  -I -D -U -O -g -std -l -L -f -W -m   as for g++ (default -O2 -std=c++20)\n"
+    "  --trace first|all|off   watches the first three launches of each kernel (default), all, or none: "
+    "races,\n"
+    "                      accesses out of bounds, reads of what has no value\n"
     "  --translate         prints the C++ that a.cu becomes\n"
     "Flags of nvcc that choose an architecture (-arch, -gencode, --expt-..., -rdc, -lineinfo) are read and "
     "left out.\n";
 
 struct Arguments {
     Words sources, flags, libraries;
-    std::string output;
+    std::string output, trace = "first";
     bool compile_only = false, translate_only = false;
 };
 
@@ -46,6 +49,11 @@ Arguments parse(int argc, char** argv) {
             a.output = next();
         } else if (w == "-c") {
             a.compile_only = true;
+        } else if (w == "--trace") {
+            a.trace = next();
+            if (a.trace != "first" && a.trace != "all" && a.trace != "off") {
+                fail("simcc: --trace first, all or off");
+            }
         } else if (w == "--translate") {
             a.translate_only = true;
         } else if (w == "-arch" || w == "-gencode" || w == "-code" || w == "-ccbin") {
@@ -113,48 +121,56 @@ struct TemporaryFolder {
 };
 
 // SIMT_ROOT and SIMT_LIBRARY come from the Makefile: where the headers and the simulator lie.
-const char* const root = SIMT_ROOT;
+const Words headers = {std::string("-I") + SIMT_ROOT + "/common/simt/include", std::string("-I") + SIMT_ROOT};
 
-// A .cu file: preprocessed, translated, and on from there as C++.
-std::string translated(const std::string& source, const Words& flags, const std::string& folder,
-                       size_t index) {
-    const std::string before = folder + "/" + std::to_string(index) + ".i", after = before + "i";
-    must_run(Words{SIMT_CXX, "-E", "-x", "c++", "-std=c++20", "-D__CUDACC__", "-D__NVCC__",
-                   "-D__CUDA_ARCH_LIST__=900", "-D__SIMT__",
-                   std::string("-I") + root + "/common/simt/include", std::string("-I") + root, "-include",
-                   "cuda_runtime.h"} +
-             flags + Words{source, "-o", before});
-    write_file(after, simt::translate(read_file(before, size_t(1) << 30), source));
+// A .cu file, preprocessed and translated: on from there it is C++.
+std::string translated(const std::string& source, const Arguments& a, const std::string& folder) {
+    const std::string before = folder + "/before.i", after = folder + "/after.ii";
+    must_run(Words{SIMT_CXX, "-E", "-x", "c++", "-std=c++20", "-D__CUDACC__", "-D__NVCC__", "-D__SIMT__",
+                   "-include", "cuda_runtime.h"} +
+             headers + a.flags + Words{source, "-o", before});
+    // The choice goes with the program; SIMT_TRACE in its environment changes it.
+    const std::string choice =
+        "\nextern \"C\" { __attribute__((weak)) const char* simt_trace = \"" + a.trace + "\"; }\n";
+    write_file(after, simt::translate(read_file(before, size_t(1) << 30), source) + choice);
     return after;
 }
 
-int compile(const Arguments& a) {
+void compile(const std::string& source, const Arguments& a, const std::string& folder,
+             const std::string& object) {
+    // Aliasing as nvcc has it, no contraction, and lines for diagnoses.
+    Words command = {SIMT_CXX,   "-std=c++20",           "-O2",
+                     "-g1",      "-ffp-contract=off",    "-fno-strict-aliasing",
+                     "-pthread", "-Wno-unknown-pragmas", "-Wno-attributes"};
+    if (!source.ends_with(".cu")) {
+        must_run(command + headers + a.flags + Words{"-c", source, "-o", object});
+        return;
+    }
+    const std::string file = translated(source, a, folder);
+    if (a.translate_only) {
+        std::printf("%s", read_file(file, size_t(1) << 30).c_str());
+        return;
+    }
+    if (a.trace != "off") {  // a call before each load and store; the simulator has the functions (tsan.cpp)
+        command = command + Words{"-fsanitize=thread", "--param=tsan-instrument-func-entry-exit=0",
+                                  "--param=tsan-distinguish-volatile=1", "-ftrivial-auto-var-init=pattern"};
+    }
+    must_run(command + a.flags + Words{"-x", "c++-cpp-output", "-c", file, "-o", object});
+}
+
+int build(const Arguments& a) {
     const TemporaryFolder folder;
     Words objects;
-    for (size_t i = 0; i < a.sources.size(); ++i) {
-        const std::filesystem::path source = a.sources[i];
-        if (source.extension() == ".o" || source.extension() == ".a") {
+    for (const std::string& source : a.sources) {
+        if (source.ends_with(".o") || source.ends_with(".a")) {
             objects.push_back(source);
             continue;
         }
-        std::string file = source;
-        Words language = {"-x", "c++"},
-              include = {std::string("-I") + root + "/common/simt/include", std::string("-I") + root};
-        if (source.extension() == ".cu") {
-            file = translated(source, a.flags, folder.path, i);
-            language = {"-x", "c++-cpp-output"}, include = {};
-            if (a.translate_only) {
-                std::printf("%s", read_file(file, size_t(1) << 30).c_str());
-                continue;
-            }
+        std::string object = folder.path + "/" + std::to_string(objects.size()) + ".o";
+        if (a.compile_only) {
+            object = a.output != "a.out" ? a.output : std::filesystem::path(source).stem().string() + ".o";
         }
-        const std::string object = !a.compile_only       ? folder.path + "/" + std::to_string(i) + ".o"
-                                   : a.output != "a.out" ? a.output
-                                                         : source.stem().string() + ".o";
-        // -fno-strict-aliasing as nvcc; registers are not shared, so what a kernel does not name is not there.
-        must_run(Words{SIMT_CXX, "-std=c++20", "-O2", "-ffp-contract=off", "-g1", "-fno-strict-aliasing",
-                       "-Wno-unknown-pragmas", "-Wno-attributes", "-pthread"} +
-                 include + a.flags + language + Words{"-c", file, "-o", object});
+        compile(source, a, folder.path, object);
         objects.push_back(object);
     }
     if (a.compile_only || a.translate_only) return 0;
@@ -167,7 +183,7 @@ int compile(const Arguments& a) {
 
 int main(int argc, char** argv) {
     try {
-        return compile(parse(argc, argv));
+        return build(parse(argc, argv));
     } catch (const std::exception& problem) {
         std::fprintf(stderr, "%s\n", problem.what());
         return 2;

@@ -30,7 +30,7 @@ inline std::string report_line(const RunReport& r, const Limits& limits) {
         line += ", " + number(r.decode_rate()) + " tokens/s | " + bytes_text(r.bytes_a_token) + " a token, " +
                 number(r.read_rate() / 1e9) + " GB/s = " + percent(share) + " of the " +
                 number(limits.read_bytes / 1e9) + " GB/s that memory gives here";
-        if (share > 1.005) line += ": a part of the weights stays in the caches";
+        if (share > 1.005) line += ": caches hold a part, or others used the memory meanwhile";
     }
     return line;
 }

@@ -24,7 +24,7 @@ __global__ void rotate(int* out) {
     if (threadIdx.x == 0) mine = 10 * blockIdx.x;
     dynamic[threadIdx.x] = threadIdx.x + 100 * blockIdx.x;
     __syncthreads();
-    out[blockIdx.x] = mine;
+    if (threadIdx.x == 0) out[blockIdx.x] = mine;
     cg::this_grid().sync();
     const int next = (blockIdx.x + 1) % gridDim.x;
     if (threadIdx.x == 0) out[gridDim.x + blockIdx.x] = out[next] + mine + dynamic[blockDim.x - 1];

@@ -23,7 +23,7 @@ __global__ void wrong(int way, int* p, int zero) {
     if (way == 6) *(volatile int*)(8 * size_t(t)) = 1;
     if (way == 7) p[0] = t / zero;
     if (way == 8) p[0] = deep(1 << 20);
-    if (way == 0) p[0] = 1;
+    if (way == 0) p[t] = 1;
 }
 
 int main(int argc, char** argv) {

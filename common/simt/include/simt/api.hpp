@@ -286,7 +286,8 @@ cudaError_t launch_at(void (*kernel)(P...), dim3 grid, dim3 block, void** at, si
     Config config(grid, block, shared_bytes, stream, place);
     config.cooperative = cooperative;
     launch({"kernel", reinterpret_cast<void*>(kernel),
-            arguments_at<P...>(at, std::index_sequence_for<P...>()), &Typed<P...>::run},
+            arguments_at<P...>(at, std::index_sequence_for<P...>()), sizeof(typename Typed<P...>::Arguments),
+            &Typed<P...>::run},
            config);
     return last_launch_error();
 }

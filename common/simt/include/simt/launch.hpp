@@ -29,6 +29,7 @@ struct Call {
     const char* name;
     void* function;  // null where only its name is known
     std::shared_ptr<void> arguments;
+    size_t n_argument_bytes;
     void (*run)(void* function, void* arguments);  // one thread
 };
 
@@ -49,7 +50,7 @@ struct Typed {
     }
     void operator()(Parameter... parameter) const {
         launch({name, reinterpret_cast<void*>(function), std::make_shared<Arguments>(std::move(parameter)...),
-                &run},
+                sizeof(Arguments), &run},
                *config);
     }
 };
@@ -65,7 +66,7 @@ struct Deduced {
     void operator()(Argument... argument) const {
         using Both = std::pair<Kernel, std::tuple<Argument...>>;
         launch({name, nullptr,
-                std::make_shared<Both>(kernel, std::tuple<Argument...>(std::move(argument)...)),
+                std::make_shared<Both>(kernel, std::tuple<Argument...>(std::move(argument)...)), sizeof(Both),
                 [](void*, void* both) {
                     std::apply(static_cast<Both*>(both)->first, static_cast<Both*>(both)->second);
                 }},
