@@ -50,7 +50,7 @@ LIBS    := -Lbuild/deps/libraries/lib -lutf8proc
 # tests/main.cpp) $(BUILD)/tests/test_X; every other .cpp goes into one library that both link.
 lessons := $(patsubst lessons/%/main.cpp,%,$(wildcard lessons/[0-9][0-9]_*/main.cpp))
 tests   := $(patsubst tests/test_%.cpp,%,$(wildcard tests/test_*.cpp))
-ifneq ($(SAN),)  # simulated threads run on stacks that the sanitizers do not know
+ifneq ($(SAN),)  # simulated threads run on stacks that the sanitizers do not know: the plain build has those tests
 tests   := $(filter-out simt,$(tests))
 endif
 library := $(wildcard common/*.cpp weights/*.cpp kernels/*.cpp kernels/*/*.cpp) \
@@ -84,7 +84,7 @@ test-long: test  ## the long ones too, then all of it under sanitizers: at most 
 # test-NN:  ## builds and runs the tests of lesson NN
 tests: $(test_programs)
 build: $(programs) $(BUILD)/simcc compile_commands.json  ## every program, into build/
-sim: $(BUILD)/simcc  ## compiles and runs a CUDA program without a GPU: FILE=x.cu ARGS=
+sim: $(if $(FILE),$(BUILD)/simcc)  ## compiles and runs a CUDA program without a GPU: FILE=x.cu ARGS=
 	@$(if $(FILE),,echo "make sim FILE=x.cu"; exit 2)
 	@mkdir -p $(BUILD)/sim && $(BUILD)/simcc '$(FILE)' -o $(BUILD)/sim/program && $(BUILD)/sim/program $(ARGS)
 bench: $(programs) $(MODEL)  ## the table over all lessons (LESSONS="01 03" for some)
@@ -123,10 +123,13 @@ $(foreach lesson,$(filter-out 00_run,$(lessons)),$(eval $(call lesson_rules,$(le
 $(foreach test,$(tests),$(eval $(call test_rules,$(test))))
 00 00_run: run
 
+# simcc is told where the simulator's headers and library lie, and which g++ to call.
+simcc_paths := -DSIMT_ROOT='"$(CURDIR)"' -DSIMT_LIBRARY='"$(abspath $(BUILD))/simt.a"' \
+               -DSIMT_CXX='"$(if $(findstring clang,$(CXX)),g++,$(CXX))"'
 # Two parsers (command lines, test cases) have nothing to optimise, and are compiled in half the time.
 unoptimized := common/options.cpp tests/main.cpp
 $(BUILD)/obj/%.o: %.cpp $(BUILD)/flags | setup
-	@mkdir -p $(@D) && echo "  compile $<" && $(COMPILE) $(if $(filter $(unoptimized),$<),-O0) -c $< -o $@
+	@mkdir -p $(@D) && echo "  compile $<" && $(COMPILE) $(if $(filter $(unoptimized),$<),-O0) $(if $(filter %/simcc.cpp,$<),$(simcc_paths)) -c $< -o $@
 # Written beside and renamed: somebody may be running the program.
 link    = echo "  link    $@" && $(LINK) $^ $(LIBS) -o $@.$$$$ && mv $@.$$$$ $@
 archive = ar rcs $@.$$$$ $^ && mv $@.$$$$ $@
@@ -134,17 +137,16 @@ $(BUILD)/library.a: $(call objects,$(library))
 	@$(archive)
 $(programs): $(BUILD)/%: $(BUILD)/obj/lessons/%/main.o $(BUILD)/library.a
 	@$(link)
-$(test_programs): $(BUILD)/%: $(BUILD)/obj/%.o $(BUILD)/obj/tests/main.o $(BUILD)/simt.a $(BUILD)/library.a
+$(test_programs): $(BUILD)/%: $(BUILD)/obj/%.o $(BUILD)/obj/tests/main.o $(BUILD)/library.a
 	@mkdir -p $(@D) && $(link)
 $(BUILD)/tests/test_00_run: | $(BUILD)/00_run  # these start programs
 $(BUILD)/tests/test_programs: | $(programs)
 $(BUILD)/tests/test_simt: | $(cuda_programs)
+$(BUILD)/tests/test_translate: $(BUILD)/simt.a
 
 # The simulator: what programs are linked with, and simcc, which translates CUDA for g++ and calls it.
 $(BUILD)/simt.a: $(call objects,$(filter-out %/simcc.cpp,$(simt)) common/files.cpp common/threads.cpp)
 	@$(archive)
-$(BUILD)/obj/common/simt/simcc.o: COMPILE += -DSIMT_ROOT='"$(CURDIR)"' -DSIMT_CXX='"$(subst clang,g,$(CXX))"' \
-                                             -DSIMT_LIBRARY='"$(abspath $(BUILD))/simt.a"'
 $(BUILD)/simcc: $(BUILD)/obj/common/simt/simcc.o $(BUILD)/simt.a $(BUILD)/library.a
 	@$(link)
 $(cuda_programs): $(BUILD)/%: %.cu $(wildcard tests/simt/*.cuh) $(shims) $(BUILD)/simcc

@@ -14,6 +14,7 @@ cudaError_t cudaDeviceSynchronize() {
 cudaError_t cudaDeviceReset() {
     const std::lock_guard lock(runtime().mutex);
     if (runtime().sticky == cudaSuccess) runtime().queue.finish_all();
+    runtime().queue.forget_all();
     runtime().sticky = cudaSuccess;
     return cudaSuccess;
 }

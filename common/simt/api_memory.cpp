@@ -100,15 +100,16 @@ cudaError enqueue(cudaStream_t handle, bool wait, std::function<void()> run) {
 cudaError copy(const Copy& c, cudaMemcpyKind kind, bool wait, cudaStream_t stream) {
     return call([&] {
         if (const cudaError error = c.check(kind); error != cudaSuccess) return error;
-        // From ordinary memory of the host a copy takes the values of now: the driver has them before it returns.
-        if (!wait && !runtime().memory.holds(c.from) && kind != cudaMemcpyHostToHost && c.height > 0) {
+        // Ordinary memory of the host: its values are read before the call returns, and a copy into it is then done.
+        const bool into_ordinary = !is_device_address(c.to) && !runtime().registered.count(c.to);
+        if (!wait && !into_ordinary && !is_device_address(c.from) && c.height > 0) {
             auto staged = std::make_shared<std::vector<char>>(c.width * c.height);
             Copy{staged->data(), c.width, c.from, c.from_pitch, c.width, c.height}.run();
             return enqueue(stream, false, [c, staged] {
                 Copy{c.to, c.to_pitch, staged->data(), c.width, c.width, c.height}.run();
             });
         }
-        return enqueue(stream, wait, [c] { c.run(); });
+        return enqueue(stream, wait || into_ordinary, [c] { c.run(); });
     });
 }
 
@@ -225,12 +226,8 @@ cudaError_t cudaMemset2DAsync(void* to, size_t pitch, int value, size_t width, s
     return set(to, pitch, value, width, height, false, stream);
 }
 
-cudaError_t simt::copy_symbol(void* to, const void* from, size_t n_bytes, cudaMemcpyKind, bool wait,
+cudaError_t simt::copy_symbol(void* to, const void* from, size_t n_bytes, cudaMemcpyKind kind, bool wait,
                               cudaStream_t stream, const void*, size_t symbol_bytes, size_t offset, Place) {
-    return call([&] {
-        if (offset > symbol_bytes || n_bytes > symbol_bytes - offset || !to || !from)
-            return cudaErrorInvalidValue;
-        const Copy c{to, n_bytes, from, n_bytes, n_bytes, 1};
-        return enqueue(stream, wait, [c] { c.run(); });
-    });
+    if (offset > symbol_bytes || n_bytes > symbol_bytes - offset) return record(cudaErrorInvalidValue);
+    return copy({to, n_bytes, from, n_bytes, n_bytes, 1}, kind, wait, stream);
 }

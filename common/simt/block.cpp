@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <map>
 #include <numeric>
 #include <string>
@@ -63,6 +64,7 @@ void Block::begin(uint3 index, dim3 grid, dim3 threads, Order order, void (*body
 Block::State Block::run() {
     current_block = this;
     blockIdx = index_, blockDim = threads_, gridDim = grid_;
+    wake_resting();
     if (Fiber* fiber = next()) {
         fiber_ = fiber;
         switch_fibers(home_, *fiber);
@@ -70,6 +72,9 @@ Block::State Block::run() {
     current_block = nullptr;
     if (stopped_) return stopped;
     if (n_ended_ == n_threads_) return finished;
+    for (int w = 0; w < warps(n_threads_); ++w) {
+        if (warps_[w].resting) return rests;
+    }
     return n_at_grid_barrier_ == n_threads_ - n_ended_ ? waits_for_grid : stuck;
 }
 
@@ -109,7 +114,10 @@ void Block::work() {
 // others run, else nobody.
 Fiber* Block::next() {
     if (ready_warps_) return waiting_fiber_[pick()];
-    if (n_started_ == n_threads_) return wake_resting() ? waiting_fiber_[pick()] : nullptr;
+    if (n_started_ == n_threads_) {
+        if (takes_turns_ || !wake_resting()) return nullptr;
+        return waiting_fiber_[pick()];
+    }
     Fiber* fiber = fibers_.take();
     fiber->start_at(&Block::work);
     return fiber;
@@ -156,7 +164,12 @@ void Block::leave() {
 // --- The block's barrier -----------------------------------------------------------------------------------
 
 int Block::barrier(bool predicate, Place place) {
-    ++n_at_barrier_;
+    if (n_at_barrier_++ == 0) barrier_place_ = place;
+    if (tracer && (place.line != barrier_place_.line || std::strcmp(place.file, barrier_place_.file) != 0)) {
+        tracer->misuse("barrier", place,
+                       format_text("while others of the block are at the barrier of %s:%d",
+                                   barrier_place_.file, barrier_place_.line));
+    }
     n_true_ += predicate;
     warp().at_barrier |= bit();
     if (n_at_barrier_ == n_threads_ - n_ended_) barrier_complete();
@@ -191,7 +204,14 @@ void Block::release_grid_barrier() {
 // --- The warp's meetings -----------------------------------------------------------------------------------
 
 Block::Met Block::meet(uint32_t mask, uint64_t value, Meeting kind, Place place) {
+    if (tracer && !(mask & bit())) {
+        tracer->misuse("shuffle-mask", place,
+                       format_text("a lane calls with a mask, %08x, that does not name it", mask));
+    }
     Group& group = group_of(mask | bit());
+    if (tracer && group.arrived && group.kind != kind) {
+        tracer->misuse("shuffle-mask", place, "the lanes of one mask call different functions");
+    }
     group.kind = kind;
     const uint64_t* values = group.values[group.turn];
     group.values[group.turn][lane()] = value;
@@ -223,7 +243,7 @@ Block::Group& Block::group_of(uint32_t mask) {
 
 void Block::complete(Group& group) {
     make_ready(thread_ / warp_size, group.arrived);
-    if (tracer) tracer->warp_met(thread_ / warp_size);
+    if (tracer) tracer->warp_met(thread_ / warp_size, group.arrived);
     group.n_to_read += std::popcount(group.arrived);
     group.met = group.arrived;
     group.arrived = 0;

@@ -38,9 +38,10 @@ class Block {
     void begin(uint3 index, dim3 grid, dim3 threads, Order order, void (*body)(void*), void* argument);
 
     // Runs its threads until all are done, none of them can go on (they wait for other blocks, or for ever), or one
-    // of them has called stop().
-    enum State { finished, waits_for_grid, stuck, stopped };
+    // of them has called stop(); of a block that takes turns, also until all others would let somebody else run.
+    enum State { finished, waits_for_grid, rests, stuck, stopped };
     State run();
+    void take_turns() { takes_turns_ = true; }
     // All of the grid has come to grid_barrier().
     void release_grid_barrier();
     // Where its threads wait, in lines for a report.
@@ -62,7 +63,6 @@ class Block {
 
     int thread() const { return thread_; }  // within the block: x + y * width + z * width * height
     int lane() const { return thread_ % warp_size; }
-    uint32_t alive_lanes() { return warp().alive; }  // of its warp
     int n_threads() const { return n_threads_; }
     uint3 index() const { return index_; }
     Place place() const { return place_[thread_]; }  // where its thread waited last; line 0: nowhere yet
@@ -107,7 +107,8 @@ class Block {
     dim3 grid_, threads_;
     int n_threads_ = 0, n_started_ = 0, n_ended_ = 0, thread_ = 0;
     int n_at_barrier_ = 0, n_true_ = 0, n_true_before_ = 0, n_at_grid_barrier_ = 0;
-    bool stopped_ = false;
+    bool stopped_ = false, takes_turns_ = false;
+    Place barrier_place_;  // of the first to arrive
 
     Order order_;
     std::vector<int> start_;  // the order in which threads begin, if shuffled

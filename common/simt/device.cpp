@@ -1,4 +1,5 @@
 // What else kernels call: atomics' diagnosis, fences, assert, trap.
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 
@@ -18,12 +19,14 @@ thread_local constinit int n_asked = 0;
 void let_others_run(Place place) {
     if (current_block && ++n_asked % patience == 0) current_block->yield(place);
 }
-void before_atomic(const void* address, int n_bytes, Place place) {
-    if (tracer) tracer->access({static_cast<const char*>(address), n_bytes, true, true, nullptr, place});
-    let_others_run(place);
+void before_atomic(const void* address, int n_bytes, bool reads, Place place) {
+    let_others_run(place);  // first: what they do now is what this access will see
+    if (!tracer) return;
+    tracer->access({static_cast<const char*>(address), n_bytes, n_bytes, reads, true, true, nullptr, place});
 }
-void fence(Place place) {
-    if (tracer) tracer->fenced();
+void fence(bool for_other_blocks, Place place) {
+    std::atomic_thread_fence(std::memory_order_seq_cst);  // blocks run on several cores
+    if (tracer) tracer->fenced(for_other_blocks);
     let_others_run(place);
 }
 

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <numeric>
 
 #include "common/error.hpp"
 #include "common/simt/include/simt/builtins.hpp"
+#include "common/simt/settings.hpp"
 #include "common/simt/shared.hpp"
 #include "common/simt/signals.hpp"
 #include "common/simt/tracer.hpp"
@@ -51,17 +51,18 @@ Fault stuck(const Block& block, const Config& config) {
 }
 
 // Blocks one after the other, on this thread.
-struct Worker1 {
+struct OneByOne {
     FiberPool fibers;
     Block block{fibers};
 
-    Fault run(const Call& call, const Config& config, size_t number) {
+    Fault run(const Call& call, const Config& config, size_t number, Guard& guard) {
         Fault fault;
         fault_here = &fault;
         Body body{call};
         block.begin(position(number, config.grid), config.grid, config.block, settings().order, &Body::run,
                     &body);
         if (tracer) tracer->block_begins(number, block);
+        guard.restart();
         const Block::State state = block.run();
         fault_here = nullptr;
         if (state == Block::stuck) fault = stuck(block, config);
@@ -74,75 +75,90 @@ struct Worker1 {
         return fault;
     }
 };
-Worker1& worker() {
-    thread_local Worker1 w;
-    return w;
+// Like the team below, for as long as the program lives: destructors of its objects may still run kernels.
+OneByOne& one_by_one() {
+    thread_local auto* mine = new OneByOne;
+    return *mine;
 }
 
-Fault run_together(const Call& call, const Config& config, const std::vector<size_t>& order) {
-    Fault fault;
+// All blocks live at once and take turns, since they may wait for each other.
+struct Together {
+    const Config& config;
     FiberPool fibers;
     std::vector<std::unique_ptr<Block>> blocks;
-    std::vector<SharedCopy> shared(order.size(), SharedCopy(config.shared_bytes));
-    Body body{call};
-    for (const size_t index : order) {
-        blocks.push_back(std::make_unique<Block>(fibers));
-        blocks.back()->begin(position(index, config.grid), config.grid, config.block, settings().order,
-                             &Body::run, &body);
-    }
-    fault_here = &fault;
-    bool is_first = true;
-    for (size_t n_finished = 0; n_finished < blocks.size() && fault.code == cudaSuccess; is_first = false) {
-        n_finished = 0;
-        for (size_t i = 0; i < blocks.size(); ++i) {
-            shared[i].load();
-            if (tracer)
-                is_first ? tracer->block_begins(order[i], *blocks[i])
-                         : tracer->block_runs(order[i], *blocks[i]);
-            const Block::State state = blocks[i]->run();
-            shared[i].store();
-            if (state == Block::finished) ++n_finished;
-            if (state == Block::stuck) fault = stuck(*blocks[i], config);
-            if (state == Block::stopped || state == Block::stuck) break;
+    std::vector<SharedCopy> shared;
+    Body body;
+    Fault fault;
+
+    Together(const Call& call, const Config& c, const std::vector<size_t>& order)
+        : config(c), shared(order.size(), SharedCopy(c.shared_bytes)), body{call} {
+        for (const size_t number : order) {
+            blocks.push_back(std::make_unique<Block>(fibers));
+            blocks.back()->take_turns();
+            blocks.back()->begin(position(number, c.grid), c.grid, c.block, settings().order, &Body::run,
+                                 &body);
         }
-        if (n_finished > 0 && n_finished < blocks.size() && fault.code == cudaSuccess) {
-            fault = {cudaErrorLaunchTimeout,
-                     format_text("%s:%d: hang: %zu of %zu blocks have ended, the others wait at the "
-                                 "grid's barrier",
-                                 config.place.file, config.place.line, n_finished, blocks.size())};
-        }
-        for (auto& block : blocks) block->release_grid_barrier();
-        if (tracer) tracer->grid_barrier_passed();
     }
-    fault_here = nullptr;
-    return fault;
-}
+
+    Block::State turn(size_t i, size_t number, bool is_first) {
+        shared[i].load();
+        if (tracer && is_first) tracer->block_begins(number, *blocks[i]);
+        if (tracer && !is_first) tracer->block_runs(number, *blocks[i]);
+        const Block::State state = blocks[i]->run();
+        shared[i].store();
+        if (state == Block::stuck) fault = stuck(*blocks[i], config);
+        return state;
+    }
+
+    Fault run(const std::vector<size_t>& order) {
+        Guard guard(settings().limit_seconds);
+        fault_here = &fault;
+        std::vector<Block::State> states(blocks.size(), Block::rests);
+        for (bool is_first = true; fault.code == cudaSuccess; is_first = false) {
+            size_t n[Block::stopped + 1] = {};
+            for (size_t i = 0; i < blocks.size() && fault.code == cudaSuccess; ++i) {
+                if (states[i] != Block::finished) states[i] = turn(i, order[i], is_first);
+                ++n[states[i]];
+            }
+            if (n[Block::finished] == blocks.size()) break;
+            if (n[Block::rests] > 0 || fault.code != cudaSuccess) continue;
+            if (n[Block::finished] > 0) {
+                fault = {
+                    cudaErrorLaunchTimeout,
+                    format_text(
+                        "%s:%d: hang: %zu of %zu blocks have ended, the others wait at the grid's barrier",
+                        config.place.file, config.place.line, n[Block::finished], blocks.size())};
+            }
+            for (auto& block : blocks) block->release_grid_barrier();
+            if (tracer) tracer->grid_barrier_passed();
+        }
+        fault_here = nullptr;
+        return fault;
+    }
+};
 
 }  // namespace
 
 Fault run_grid(const Call& call, const Config& config) {
     const size_t n_blocks = size_t(config.grid.x) * config.grid.y * config.grid.z;
     const std::vector<size_t> order = block_order(n_blocks, settings().order);
-    const Guard guard(settings().limit_seconds);
-    if (config.cooperative) return run_together(call, config, order);
-    static Team team(settings().n_threads);
-    if (tracer || team.n_threads() == 1 || n_blocks < size_t(2 * team.n_threads())) {
-        for (const size_t index : order) {
-            Fault fault = worker().run(call, config, index);
-            if (fault.code != cudaSuccess) return fault;
-        }
-        return {};
-    }
+    if (config.cooperative) return Together(call, config, order).run(order);
+    static Team& team = *new Team(settings().n_threads);
     std::atomic<size_t> next{0};
     std::vector<Fault> faults(size_t(team.n_threads()));
-    team.run([&](const ::Worker& mine) {
-        const Guard its_guard(settings().limit_seconds);
+    const auto take_blocks = [&](const ::Worker& mine) {
+        Guard guard(settings().limit_seconds);
         Fault& fault = faults[size_t(mine.thread)];
         for (size_t i; fault.code == cudaSuccess && (i = next.fetch_add(1)) < n_blocks;) {
-            fault = worker().run(call, config, order[i]);
+            fault = one_by_one().run(call, config, order[i], guard);
         }
         if (fault.code != cudaSuccess) next = n_blocks;
-    });
+    };
+    // The tracer looks at one block at a time; for a few blocks waking the others costs more than they help.
+    if (tracer || n_blocks < size_t(2 * team.n_threads()))
+        take_blocks({});
+    else
+        team.run(take_blocks);
     for (const Fault& fault : faults) {
         if (fault.code != cudaSuccess) return fault;
     }
@@ -156,27 +172,6 @@ void end_kernel(cudaError code, const std::string& text) {
 
 std::string who() {
     return block_name(blockIdx) + format_text(", thread (%u, %u, %u)", threadIdx.x, threadIdx.y, threadIdx.z);
-}
-
-const Settings& settings() {
-    static const Settings s = [] {
-        Settings out{{}, available_cores(), 60};
-        if (const char* text = std::getenv("SIMT_ORDER")) {
-            const std::string name = text, kind = name.substr(0, name.find(':'));
-            out.order.kind = kind == "reversed"   ? Order::reversed
-                             : kind == "shuffled" ? Order::shuffled
-                                                  : Order::natural;
-            if (out.order.kind == Order::natural && kind != "natural")
-                fail("SIMT_ORDER: natural, reversed or shuffled[:seed]");
-            if (name.size() > kind.size())
-                out.order.seed = std::strtoull(name.c_str() + kind.size() + 1, nullptr, 10);
-        }
-        if (const char* text = std::getenv("SIMT_THREADS"))
-            out.n_threads = std::clamp(std::atoi(text), 1, 256);
-        if (const char* text = std::getenv("SIMT_LIMIT")) out.limit_seconds = std::atof(text);
-        return out;
-    }();
-    return s;
 }
 
 }  // namespace simt

@@ -26,12 +26,4 @@ void let_others_run(Place place);
 // "block (0, 0, 0), thread (5, 0, 0)" of the thread that runs here.
 std::string who();
 
-// From the environment: SIMT_ORDER=natural|reversed|shuffled[:seed], SIMT_THREADS=n, SIMT_LIMIT=seconds.
-struct Settings {
-    Order order;
-    int n_threads;
-    double limit_seconds;
-};
-const Settings& settings();
-
 }  // namespace simt

@@ -17,7 +17,9 @@ bool Queue::knows(const CUstream_st* stream) const {
            std::any_of(streams_.begin(), streams_.end(), [&](const auto& s) { return s.get() == stream; });
 }
 
-bool Queue::destroy(CUstream_st* stream) {  // its work still runs
+bool Queue::destroy(
+    CUstream_st* stream) {  // its work still runs, before what the legacy stream gets from now on
+    if (stream != &legacy_ && knows(stream) && stream->blocking) add(legacy_, nullptr);
     return std::erase_if(streams_, [&](const auto& s) { return s.get() == stream; }) > 0;
 }
 
@@ -73,6 +75,11 @@ void Queue::finish_all() {
             if (!w->done) run(*w);
         }
     }
+}
+
+void Queue::forget_all() {
+    for (const Work& w : pending_) w->done = true;
+    pending_.clear();
 }
 
 bool Queue::step(const Work& work) {

@@ -46,6 +46,7 @@ class Queue {
     // Runs the work and all that comes before it.
     void finish(const Work& work);
     void finish_all();
+    void forget_all();  // without running it
     // Runs one operation that the work waits for, or itself. -> is it done?
     bool step(const Work& work);
 

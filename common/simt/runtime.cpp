@@ -104,8 +104,9 @@ cudaError check(const Call& call, const Config& c) {
     if (!within(c.block, 1024, 1024, 64)) return cudaErrorInvalidConfiguration;
     if (size_t(c.block.x) * c.block.y * c.block.z > Block::max_threads) return cudaErrorInvalidConfiguration;
     const auto allowed = runtime().dynamic_shared.find(call.function);
-    const size_t most =
-        allowed == runtime().dynamic_shared.end() ? default_shared_bytes : size_t(allowed->second);
+    size_t most = allowed == runtime().dynamic_shared.end() ? default_shared_bytes : size_t(allowed->second);
+    if (!call.function)
+        most = max_shared_bytes;  // a template deduced from its call: what was set for it is unknown
     if (c.shared_bytes > std::max(most, default_shared_bytes)) return cudaErrorInvalidValue;
     if (c.cooperative) {
         int n_blocks = 0;
@@ -147,6 +148,29 @@ void launch(const Call& kernel, const Config& config) {
 }
 
 cudaError_t last_launch_error() { return launch_error; }
+
+namespace {
+std::map<const void*, Signature>& signatures() {
+    static auto* all = new std::map<const void*, Signature>;
+    return *all;
+}
+}  // namespace
+void know(const void* function, const Signature& signature) { signatures().emplace(function, signature); }
+const Signature* signature_of(const void* function) {
+    const auto found = signatures().find(function);
+    return found == signatures().end() ? nullptr : &found->second;
+}
+
+cudaError_t launch_at(const void* kernel, const Signature* signature, Config config, bool cooperative,
+                      void** arguments) {
+    if (const Signature* known = signature_of(kernel)) signature = known;  // it has the name too
+    if (!signature) return record(cudaErrorInvalidDeviceFunction);
+    config.cooperative = cooperative;
+    launch({signature->name, const_cast<void*>(kernel), signature->arguments(arguments),
+            signature->n_argument_bytes, signature->run},
+           config);
+    return last_launch_error();
+}
 
 cudaError_t set_function_attribute(const void* function, cudaFuncAttribute attribute, int value) {
     return simt::call([&] {

@@ -14,7 +14,7 @@
 
 namespace simt {
 
-constexpr int n_multiprocessors = 16;
+constexpr int n_multiprocessors = 8;  // as many as the fibers of a full cooperative launch allow
 constexpr int max_threads_per_multiprocessor = 2048, max_blocks_per_multiprocessor = 32;
 constexpr size_t shared_bytes_per_multiprocessor = 228 * 1024;
 

@@ -12,6 +12,7 @@
 #include "common/simt/fiber.hpp"
 #include "common/simt/grid.hpp"
 #include "common/simt/location.hpp"
+#include "common/simt/settings.hpp"
 
 #if !defined(sigev_notify_thread_id)
 #define sigev_notify_thread_id _sigev_un._tid
@@ -21,6 +22,7 @@ namespace simt {
 namespace {
 
 const int time_is_up = SIGRTMIN + 3;
+thread_local constinit bool handling = false;
 
 bool in_kernel(const std::string& at) {
     return at.find(':') != at.npos && at.find("common/simt/") == at.npos;
@@ -47,6 +49,8 @@ void handle(int signal, siginfo_t* info, void* context) {
         if (signal != time_is_up) std::signal(signal, SIG_DFL);
         return;
     }
+    if (handling) return;  // one is enough
+    handling = true;
     const std::string where = interrupted(context) + ": ";
     if (signal == time_is_up) {
         end_kernel(cudaErrorLaunchTimeout,
@@ -81,23 +85,27 @@ void install() {
 
 }  // namespace
 
-Guard::Guard(double limit_seconds) {
+Guard::Guard(double limit_seconds) : limit_seconds_(limit_seconds) {
     install();
+    handling = false;
     sigevent event = {};
     event.sigev_notify = SIGEV_THREAD_ID;
     event.sigev_signo = time_is_up;
     event.sigev_notify_thread_id = pid_t(syscall(SYS_gettid));
-    timer_t timer;
-    if (timer_create(CLOCK_MONOTONIC, &event, &timer) != 0) return;
-    timer_ = timer;
+    has_timer_ = timer_create(CLOCK_MONOTONIC, &event, &timer_) == 0;
+    restart();
+}
+
+void Guard::restart() {
+    if (!has_timer_) return;
     itimerspec when = {};
-    when.it_value.tv_sec = time_t(limit_seconds);
-    when.it_value.tv_nsec = long((limit_seconds - double(when.it_value.tv_sec)) * 1e9);
-    timer_settime(timer, 0, &when, nullptr);
+    when.it_value.tv_sec = time_t(limit_seconds_);
+    when.it_value.tv_nsec = long((limit_seconds_ - double(when.it_value.tv_sec)) * 1e9);
+    timer_settime(timer_, 0, &when, nullptr);
 }
 
 Guard::~Guard() {
-    if (timer_) timer_delete(timer_);
+    if (has_timer_) timer_delete(timer_);
 }
 
 }  // namespace simt

@@ -9,9 +9,12 @@ class Guard {
     explicit Guard(double limit_seconds);
     ~Guard();
     Guard(const Guard&) = delete;
+    void restart();  // the time
 
   private:
-    void* timer_ = nullptr;
+    double limit_seconds_;
+    bool has_timer_ = false;
+    void* timer_ = nullptr;  // the first one's name is 0
 };
 
 }  // namespace simt

@@ -9,6 +9,7 @@
 #include "common/simt/include/simt/builtins.hpp"
 #include "common/simt/location.hpp"
 #include "common/simt/runtime.hpp"
+#include "common/simt/settings.hpp"
 #include "common/simt/symbols.hpp"
 
 extern "C" [[gnu::weak]] const char* simt_trace;  // simcc's --trace
@@ -19,15 +20,11 @@ Tracer* tracer = nullptr;
 
 namespace {
 
-std::span<const char> shared_range() {
-    const SharedMemory m = shared_memory();
-    return {m.before.data(), m.behind.data() + m.behind.size()};
-}
-
 int read_only_parts(dl_phdr_info* object, size_t, void* out) {
     for (int i = 0; i < object->dlpi_phnum; ++i) {
         const auto& part = object->dlpi_phdr[i];
-        if (part.p_type != PT_LOAD || part.p_flags & PF_W) continue;
+        const bool fixed = part.p_type == PT_LOAD && !(part.p_flags & PF_W);
+        if (!fixed && part.p_type != PT_GNU_RELRO) continue;
         const auto* begin = reinterpret_cast<const char*>(object->dlpi_addr + part.p_vaddr);
         static_cast<std::vector<std::span<const char>>*>(out)->push_back({begin, part.p_memsz});
     }
@@ -48,9 +45,7 @@ std::string position(unsigned thread, dim3 shape) {
 
 }  // namespace
 
-Tracer::Tracer()
-    : global_(runtime().memory.base(), Memory::capacity),
-      shared_(shared_range().data(), shared_range().size()) {
+Tracer::Tracer() : global_(runtime().memory.base(), Memory::capacity) {
     dl_iterate_phdr(read_only_parts, &constants_);
     for (const std::span<char> section : device_sections()) {
         variables_.push_back(std::make_unique<Shadow>(section.data(), section.size()));
@@ -83,29 +78,45 @@ void Tracer::begin(const Call& call, const Config& config) {
         std::min<size_t>(size_t(config.grid.x) * config.grid.y * config.grid.z, Access::any_block);
     barrier_.assign(n_blocks, now_);
     published_.assign(n_blocks, 0);
+    published_to_itself_.assign(n_blocks, 0);
     acquired_.assign(n_blocks, 0);
     found_.clear();
     error_ = cudaSuccess;
     last_ = nullptr;
+    // Another thread of the host may run this launch: its thread-local variables are others.
+    memory_ = shared_memory();
+    const char* end = memory_.behind.data() + memory_.behind.size();
+    if (!shared_ || !shared_->holds(memory_.before.data()) || !shared_->holds(end - 1)) {
+        shared_ = std::make_unique<Shadow>(memory_.before.data(), size_t(end - memory_.before.data()));
+    }
     tracer = this;
 }
 
 void Tracer::block_begins(size_t number, Block& block) {
     block_runs(number, block);
-    const SharedMemory memory = shared_memory();  // nothing in it has a value
-    std::memset(shared_.written(memory.before.data()), 0, memory.before.size());
-    std::memset(shared_.written(memory.behind.data()), 0, memory.behind.size());
-    std::memset(shared_.written(memory.dynamic.data()), 0, config_->shared_bytes);
+    std::memset(shared_->written(memory_.before.data()), 0,
+                memory_.before.size());  // nothing in it has a value
+    std::memset(shared_->written(memory_.behind.data()), 0, memory_.behind.size());
+    std::memset(shared_->written(memory_.dynamic.data()), 0, config_->shared_bytes);
 }
 void Tracer::block_runs(size_t number, Block& block) {
     block_ = &block;
     block_number_ = number % Access::any_block;
-    std::fill(std::begin(warp_), std::end(warp_), now_);
+    std::fill(std::begin(met_), std::end(met_), launch_);
 }
 void Tracer::barrier_passed() { barrier_[block_number_] = ++now_; }
 void Tracer::grid_barrier_passed() { grid_ = ++now_; }
-void Tracer::warp_met(int warp) { warp_[warp] = ++now_; }
-void Tracer::fenced() { published_[block_number_] = now_++; }
+void Tracer::warp_met(int warp, uint32_t lanes) {
+    ++now_;
+    for (int lane = 0; lane < Block::warp_size; ++lane) {
+        if (lanes >> lane & 1) met_[warp * Block::warp_size + lane] = now_;
+    }
+}
+void Tracer::fenced(bool for_other_blocks) {
+    published_to_itself_[block_number_] = now_;
+    if (for_other_blocks) published_[block_number_] = now_;
+    ++now_;
+}
 
 // --- An access ---------------------------------------------------------------------------------------------------------
 
@@ -116,8 +127,8 @@ void Tracer::access(const Watched& a) {
     if (space == foreign) {
         return fault("host-pointer", a, "which is memory of the host", cudaErrorIllegalAddress);
     }
-    if (a.n_bytes <= 16 && reinterpret_cast<uintptr_t>(a.address) & uintptr_t(a.n_bytes - 1)) {
-        return fault("misaligned", a, format_text("which is no multiple of %d", a.n_bytes),
+    if (reinterpret_cast<uintptr_t>(a.address) & uintptr_t(a.alignment - 1)) {
+        return fault("misaligned", a, format_text("which is no multiple of %d", a.alignment),
                      cudaErrorMisalignedAddress);
     }
     if (space == global && global_.holds(a.address) && !in_bounds(a)) return;
@@ -130,7 +141,7 @@ void Tracer::access(const Watched& a) {
 Tracer::Space Tracer::space_of(const char* address, Shadow*& shadow) {
     if (block_->fiber()->stack_holds(address)) return own;
     if (global_.holds(address)) return shadow = &global_, global;
-    if (shared_.holds(address)) return shadow = &shared_, is_builtin(address) ? own : shared;
+    if (shared_->holds(address)) return shadow = shared_.get(), is_builtin(address) ? own : shared;
     for (const auto& v : variables_) {
         if (v->holds(address)) return shadow = v.get(), global;
     }
@@ -154,9 +165,11 @@ bool Tracer::in_bounds(const Watched& a) {
               format_text("which was freed at %s:%d", last_->freed_at.file, last_->freed_at.line),
               cudaErrorIllegalAddress);
     } else if (last_) {
+        const size_t left = size_t(last_->begin + last_->n_bytes - a.address);  // wraps around behind the end
         fault("out-of-bounds", a,
-              format_text("which is %zu bytes behind its end",
-                          size_t(a.address - (last_->begin + last_->n_bytes))),
+              last_->holds(a.address)
+                  ? format_text("of which %zu are behind its end", size_t(a.n_bytes) - left)
+                  : format_text("which is %zu bytes behind its end", size_t(0) - left),
               cudaErrorIllegalAddress);
     } else {
         fault("out-of-bounds", a, "where nothing is allocated", cudaErrorIllegalAddress);
@@ -166,8 +179,7 @@ bool Tracer::in_bounds(const Watched& a) {
 }
 
 bool Tracer::in_bounds_of_shared(const Watched& a) {
-    const char* dynamic = shared_memory().dynamic.data();
-    const size_t offset = size_t(a.address - dynamic);
+    const size_t offset = size_t(a.address - memory_.dynamic.data());
     if (offset >= max_shared_bytes || offset + size_t(a.n_bytes) <= config_->shared_bytes) return true;
     fault("shared-overflow", a,
           format_text("byte %zu of the %zu of dynamic shared memory that the launch asks for", offset,
@@ -178,7 +190,7 @@ bool Tracer::in_bounds_of_shared(const Watched& a) {
 
 void Tracer::check_written(const Watched& a, Shadow& shadow, Space space) {
     uint8_t* written = shadow.written(a.address);
-    if (a.writes && !a.atomic) {
+    if (!a.reads) {
         std::memset(written, 1, size_t(a.n_bytes));
         return;
     }
@@ -208,10 +220,11 @@ void Tracer::check_race(const Watched& a, Shadow& shadow, Space space) {
     }
 }
 
-// A plain read beside atomic changes is how a loop around atomicCAS begins: no race by itself.
+// In global memory a plain read beside atomic changes is how a loop around atomicCAS begins: no race by itself.
 const Access* Tracer::conflict(const Word& word, const Access& mine, bool writes, Space space) const {
-    if (!(word.write.atomic && !writes) && !ordered(word.write, mine, space)) return &word.write;
-    if (writes && !mine.atomic && !ordered(word.read, mine, space)) return &word.read;
+    const bool may_be_a_loop = space == global && word.write.atomic && !writes;
+    if (!may_be_a_loop && !ordered(word.write, mine, space)) return &word.write;
+    if (writes && !(mine.atomic && space == global) && !ordered(word.read, mine, space)) return &word.read;
     return nullptr;
 }
 
@@ -234,21 +247,24 @@ bool Tracer::ordered(const Access& before, const Access& mine, Space space) cons
     if (same_block && !before.many && before.thread == mine.thread) return true;
     if (same_block && before.epoch < barrier_[mine.block]) return true;
     const bool same_warp = before.thread / 32 == mine.thread / 32 && !(before.many && before.thread % 32);
-    if (same_block && same_warp && before.epoch < warp_[mine.thread / 32]) return true;
+    const bool have_met =
+        before.epoch < met_[mine.thread] && (before.many || before.epoch < met_[before.thread]);
+    if (same_block && same_warp && have_met) return true;
     if (before.block == Access::any_block) return false;
-    const uint32_t published = published_[before.block];
+    const uint32_t published = same_block ? published_to_itself_[mine.block] : published_[before.block];
     return before.epoch <= published && published < acquired_[mine.block];
 }
 
+// A word remembers one reading of its bytes: by one thread, or by many of whom all that matters is alike.
 void Tracer::note_read(Access& read, const Access& mine, Space space) const {
-    if (read.epoch == mine.epoch && read.block == mine.block && read.many && read.bytes == 15 &&
+    if (read.epoch == mine.epoch && read.block == mine.block && read.many && read.bytes == mine.bytes &&
         !read.atomic && (read.thread % 32 || read.thread == mine.thread / 32 * 32)) {
         return;  // one more of many
     }
-    Access whole = mine;  // whatever of the word the other one has read
-    whole.bytes = 15, whole.atomic = 0;
+    Access plain = mine;  // that both are atomic puts them into no order
+    plain.atomic = 0;
     Access together = mine;
-    if (!ordered(read, whole, space)) {
+    if (!ordered(read, plain, space)) {
         const bool same_block = read.block == mine.block;
         const bool same_warp =
             same_block && read.thread / 32 == mine.thread / 32 && !(read.many && read.thread % 32);
@@ -266,13 +282,20 @@ void Tracer::note_read(Access& read, const Access& mine, Space space) const {
 void Tracer::fault(const char* kind, const Watched& a, const std::string& what, cudaError error) {
     const std::string place =
         a.program_counter ? location(a.program_counter) : format_text("%s:%d", a.place.file, a.place.line);
-    Found& found = found_[{place, kind}];
-    if (found.count++ == 0) {
-        found.text = format_text("%s: %s: %s, %s, %s %d bytes of %s, %s", place.c_str(), kind, call_->name,
-                                 who().c_str(), a.writes ? (a.atomic ? "changes" : "writes") : "reads",
-                                 a.n_bytes, variable_at(a.address).c_str(), what.c_str());
-    }
+    const char* does = a.reads && a.writes ? "changes" : a.writes ? "writes" : "reads";
+    count(
+        place, kind,
+        format_text("%s %d bytes of %s, %s", does, a.n_bytes, variable_at(a.address).c_str(), what.c_str()));
     if (error_ == cudaSuccess) error_ = error;
+}
+void Tracer::misuse(const char* kind, Place place, const std::string& what) {
+    count(format_text("%s:%d", place.file, place.line), kind, what);
+}
+void Tracer::count(const std::string& place, const char* kind, const std::string& text) {
+    Found& found = found_[{place, kind}];
+    if (found.count++ > 0) return;
+    found.text =
+        format_text("%s: %s: %s, %s, %s", place.c_str(), kind, call_->name, who().c_str(), text.c_str());
 }
 
 Fault Tracer::end() {
@@ -289,10 +312,15 @@ bool is_watched(const Call& call) {
     if (!the_tracer()) return false;
     static const std::string which = [] {
         const char* text = std::getenv("SIMT_TRACE");
-        return std::string(text ? text : &simt_trace ? simt_trace : "first");
+        const std::string choice = text ? text : &simt_trace ? simt_trace : "first";
+        if (choice != "first" && choice != "all" && choice != "off")
+            refuse_setting("SIMT_TRACE: first, all or off");
+        return choice;
     }();
-    static std::map<std::string, int> n_seen;
-    return which == "all" || (which == "first" && n_seen[call.name]++ < 3);
+    // By the function; by its name where that is all there is.
+    static auto* n_seen = new std::map<std::pair<const void*, std::string>, int>;
+    return which == "all" ||
+           (which == "first" && (*n_seen)[{call.function, call.function ? "" : call.name}]++ < 3);
 }
 
 }  // namespace simt

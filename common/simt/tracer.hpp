@@ -11,6 +11,7 @@
 #include "common/simt/grid.hpp"
 #include "common/simt/memory.hpp"
 #include "common/simt/shadow.hpp"
+#include "common/simt/shared.hpp"
 
 namespace simt {
 
@@ -18,8 +19,8 @@ class Tracer {
   public:
     struct Watched {  // one access
         const char* address;
-        int n_bytes;
-        bool writes, atomic;          // atomic: or volatile
+        int n_bytes, alignment;
+        bool reads, writes, atomic;   // atomic: or volatile
         const void* program_counter;  // where; of one of our own calls null, and
         Place place{};
     };
@@ -40,12 +41,14 @@ class Tracer {
     void block_runs(size_t number, Block& block);  // again: blocks of a cooperative launch take turns
     void barrier_passed();                         // by all threads of the block
     void grid_barrier_passed();                    // by all of the grid
-    void warp_met(int warp);                       // some lanes of it
-    void fenced();  // what this block has written may be seen by others from now on
+    void warp_met(int warp, uint32_t lanes);
+    void fenced(bool for_other_blocks);  // what this block has written may be seen from now on
     void access(const Watched& a);
-    void fault(const char* kind, const Watched& a, const std::string& what, cudaError error = cudaSuccess);
+    void misuse(const char* kind, Place place, const std::string& what);  // a meeting that goes wrong
 
   private:
+    void fault(const char* kind, const Watched& a, const std::string& what, cudaError error = cudaSuccess);
+    void count(const std::string& place, const char* kind, const std::string& text);
     enum Space { global, shared, own, foreign };
     Space space_of(const char* address, Shadow*& shadow);
     bool in_bounds(const Watched& a);
@@ -70,18 +73,20 @@ class Tracer {
     Block* block_ = nullptr;
     size_t block_number_ = 0;
     const Allocation* last_ = nullptr;  // that an access has met
-    Shadow global_, shared_;
+    Shadow global_;
+    std::unique_ptr<Shadow> shared_;  // of the thread of the CPU that runs the kernel
+    SharedMemory memory_{};
     std::vector<std::unique_ptr<Shadow>>
         variables_;                                 // of the program's __device__ and __constant__ variables
     std::vector<std::span<const char>> constants_;  // the program's own that nobody can write
 
     // An access before the last point where both threads met is in order with this one.
     uint32_t now_ = 1, launch_ = 0, grid_ = 0;
-    std::vector<uint32_t> barrier_;  // by block
-    uint32_t warp_[Block::max_threads / Block::warp_size] = {};
+    std::vector<uint32_t> barrier_;          // by block
+    uint32_t met_[Block::max_threads] = {};  // by thread: when it met others of its warp
     // By block, the epochs of its last fence and of its last atomic access: one that wrote, fenced and set a flag is in
     // order with one that has read the flag and reads what was written.
-    std::vector<uint32_t> published_, acquired_;
+    std::vector<uint32_t> published_, published_to_itself_, acquired_;
 };
 
 // Of an instrumented program; else null.

@@ -11,6 +11,7 @@ namespace simt {
 namespace {
 
 // Words that are gone after translation, those of them with an argument list together with it.
+constexpr std::array functions = {"__global__", "__host__", "__device__", "__grid_constant__"};
 constexpr std::array dropped = {"__global__",        "__host__",          "__device__",
                                 "__grid_constant__", "__launch_bounds__", "__maxnreg__"};
 
@@ -41,7 +42,7 @@ class Translator {
     std::string run() {
         for (int i = 0; i < size(); ++i) {
             if (token(i).kind == Token::word) word(i);
-            if (token(i).is("<<") && token(i + 1).is("<")) launch(i);
+            if (token(i).is("<<") && token(i + 1).is("<") && touch(i)) launch(i);
         }
         std::string text;
         for (const std::string& t : out_) text += t;
@@ -61,6 +62,10 @@ class Translator {
             if (token(i).is(w)) return true;
         }
         return false;
+    }
+
+    bool touch(int i) const {
+        return token(i).view.data() + token(i).view.size() == token(i + 1).view.data();
     }
 
     void match_brackets() {
@@ -148,7 +153,7 @@ class Translator {
     }
 
     void drop(int i) {
-        const int end = token(i + 1).is("(") && token(i).is("__launch_bounds__") ? past(i + 1) : i + 1;
+        const int end = token(i + 1).is("(") && !is_any(i, functions) ? past(i + 1) : i + 1;
         for (; i < end; ++i) out(i).clear();
     }
     bool in_attribute(int i) const { return token(i - 1).is("(") && token(i - 2).is("("); }
@@ -160,7 +165,11 @@ class Translator {
             const Token& t = token(i);
             const bool takes_list = t.is("alignas") || t.is("__align__") || t.is("__launch_bounds__") ||
                                     t.is("__attribute__") || t.is("decltype") || t.is("explicit");
-            if (t.is("operator")) return past(i);
+            if (t.is("operator")) {  // operator+ (, operator() (, operator float (
+                i = token(i + 1).is("(") ? past(i + 1) : i + 1;
+                while (i < size() && !token(i).is("(") && !token(i).is(";")) ++i;
+                return i;
+            }
             if (takes_list && token(i + 1).is("(")) {
                 i = past(i + 1);
             } else if (t.is("<") && angle_end(i) > 0) {
@@ -176,27 +185,30 @@ class Translator {
         return i;
     }
     bool is_variable(int i) const {
-        if (token(i - 1).is("]") || token(i - 1).is(")")) return false;  // a lambda's, or behind its captures
+        if (token(i - 1).is("]")) return false;  // a lambda's, behind its captures
         const int end = declarator_end(i + 1);
         return !token(end).is("(") || token(end + 1).is("*");  // T (*x)(..) is a pointer to a function
     }
 
-    // Of const variables, a section of their own: one that can be written cannot hold them too.
+    // One section for each kind: what is __constant__ or __managed__ may say __device__ too. Const variables have their
+    // own, since a section that can be written cannot hold them.
     void device_variable(int i) {
-        const char* kind = token(i).is("__device__")     ? "device"
-                           : token(i).is("__constant__") ? "constant"
-                                                         : "managed";
-        bool is_const = false, is_first = true;  // __device__ __managed__ x: one attribute
-        for (int j = i - 1; token(j).kind == Token::word; --j) {
+        int begin = i, end = declarator_end(i + 1);
+        while (token(begin - 1).kind == Token::word) --begin;
+        std::string kind = "device";
+        bool is_const = false, is_first = true;
+        for (int j = begin; j < end; ++j) {
+            if (token(j).is("__constant__")) kind = "constant";
+            if (token(j).is("__managed__")) kind = "managed";
             if (token(j).is("const") || token(j).is("constexpr")) is_const = true;
-            if (token(j).is("__device__") || token(j).is("__managed__")) is_first = false;
+            if (token(j).is("*")) is_const = false;  // of const T* x it is not x that is const
+            if (j < i &&
+                (token(j).is("__device__") || token(j).is("__constant__") || token(j).is("__managed__"))) {
+                is_first = false;
+            }
         }
-        for (int j = i + 1; j < declarator_end(i + 1); ++j) {
-            if (token(j).is("const") || token(j).is("constexpr")) is_const = true;
-        }
-        out(i) = is_first ? std::string("__attribute__((section(\"simt_") + kind +
-                                (is_const ? "_const" : "") + "\")))"
-                          : "";
+        out(i) =
+            is_first ? "__attribute__((section(\"simt_" + kind + (is_const ? "_const" : "") + "\")))" : "";
     }
 
     void shared(int i) {
@@ -230,7 +242,21 @@ class Translator {
         int body = past(list);
         while (body < size() && !token(body).is("{") && !token(body).is(";") && !token(body).is("}"))
             body = past(body);
-        if (token(body).is("{")) kernels_.push_back({body, partner(body), on_host});
+        if (!token(body).is("{") || partner(body) < 0) return;
+        kernels_.push_back({body, partner(body), on_host});
+        if (token(i).is("__global__") && token(list).is("(") && !is_template(i))
+            make_known(list - 1, partner(body));
+    }
+    bool is_template(int i) const {  // template <..> static __global__
+        for (--i; token(i).kind == Token::word || token(i).kind == Token::text; --i) {}
+        return token(i).is(">") || token(i).is(">>");
+    }
+    // A kernel's bare address says nothing of its parameters, which cudaLaunchKernel((void*)k, ..) needs.
+    void make_known(int name, int end) {
+        const std::string k(token(name).view);
+        out(end) += " [[maybe_unused]] static const int simt_knows_" + k + "_" + std::to_string(name) +
+                    " = ::simt::know([](auto simt_) { if constexpr (requires { simt_.typed(" + k +
+                    "); }) simt_.know(" + k + ", \"" + k + "\"); });";
     }
     struct Body {
         int begin, end;

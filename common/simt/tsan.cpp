@@ -21,30 +21,34 @@ Tracer* the_tracer() {
 
 namespace {
 
-inline void watch(const void* address, size_t n_bytes, bool writes, bool is_volatile, const void* from) {
+enum Way { reads, writes };
+inline void watch(const void* address, size_t n_bytes, size_t alignment, Way way, bool is_volatile,
+                  const void* from) {
     if (!tracer || !current_block) return;
-    tracer->access({static_cast<const char*>(address), int(n_bytes), writes, is_volatile, from});
+    tracer->access({static_cast<const char*>(address), int(n_bytes), int(alignment), way == reads,
+                    way == writes, is_volatile, from});
 }
 // A volatile access may be a loop that waits.
-inline void watch_volatile(const void* address, size_t n_bytes, bool writes, const void* from) {
+inline void watch_volatile(const void* address, size_t n_bytes, Way way, const void* from) {
     if (!current_block) return;
-    watch(address, n_bytes, writes, true, from);
     let_others_run(current_block->place());
+    watch(address, n_bytes, n_bytes, way, true, from);
 }
 
 }  // namespace
 }  // namespace simt
 
 #define FROM __builtin_return_address(0)
+// What g++ calls unaligned, and whole ranges, may stand anywhere.
 #define SIMT_HOOKS(n)                                                                                        \
-    void __tsan_read##n(void* p) { simt::watch(p, n, false, false, FROM); }                                  \
-    void __tsan_write##n(void* p) { simt::watch(p, n, true, false, FROM); }                                  \
-    void __tsan_unaligned_read##n(void* p) { simt::watch(p, n, false, false, FROM); }                        \
-    void __tsan_unaligned_write##n(void* p) { simt::watch(p, n, true, false, FROM); }                        \
-    void __tsan_volatile_read##n(void* p) { simt::watch_volatile(p, n, false, FROM); }                       \
-    void __tsan_volatile_write##n(void* p) { simt::watch_volatile(p, n, true, FROM); }                       \
-    void __tsan_unaligned_volatile_read##n(void* p) { simt::watch_volatile(p, n, false, FROM); }             \
-    void __tsan_unaligned_volatile_write##n(void* p) { simt::watch_volatile(p, n, true, FROM); }
+    void __tsan_read##n(void* p) { simt::watch(p, n, n, simt::reads, false, FROM); }                         \
+    void __tsan_write##n(void* p) { simt::watch(p, n, n, simt::writes, false, FROM); }                       \
+    void __tsan_unaligned_read##n(void* p) { simt::watch(p, n, 1, simt::reads, false, FROM); }               \
+    void __tsan_unaligned_write##n(void* p) { simt::watch(p, n, 1, simt::writes, false, FROM); }             \
+    void __tsan_volatile_read##n(void* p) { simt::watch_volatile(p, n, simt::reads, FROM); }                 \
+    void __tsan_volatile_write##n(void* p) { simt::watch_volatile(p, n, simt::writes, FROM); }               \
+    void __tsan_unaligned_volatile_read##n(void* p) { simt::watch_volatile(p, n, simt::reads, FROM); }       \
+    void __tsan_unaligned_volatile_write##n(void* p) { simt::watch_volatile(p, n, simt::writes, FROM); }
 
 extern "C" {
 
@@ -56,8 +60,8 @@ SIMT_HOOKS(2)
 SIMT_HOOKS(4)
 SIMT_HOOKS(8)
 SIMT_HOOKS(16)
-void __tsan_read_range(void* p, size_t n) { simt::watch(p, n, false, false, FROM); }
-void __tsan_write_range(void* p, size_t n) { simt::watch(p, n, true, false, FROM); }
+void __tsan_read_range(void* p, size_t n) { simt::watch(p, n, 1, simt::reads, false, FROM); }
+void __tsan_write_range(void* p, size_t n) { simt::watch(p, n, 1, simt::writes, false, FROM); }
 void __tsan_vptr_update(void**, void*) {}
 void __tsan_vptr_read(void**) {}
 

@@ -84,7 +84,7 @@ uint64_t reduce(unsigned mask, uint64_t bits, Reduce op, Place place) {
 
 void meet_warp(unsigned mask, Place place) { here(place).meet(mask, 0, Meeting::sync, place); }
 
-// Threads run one by one here: those of the warp that have not ended are as good an answer as the hardware's.
-unsigned active_mask() { return here({}).alive_lanes(); }
+// Threads run one by one here, so a lane runs with no other: a right program works with that too.
+unsigned active_mask() { return 1u << here({}).lane(); }
 
 }  // namespace simt

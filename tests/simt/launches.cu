@@ -78,6 +78,18 @@ int main() {
     (*kernel)<<<1, 1>>>(x, 1), expected += 1;
     auto later = [&](int times) { for (int i = 0; i < times; ++i) add<<<1, 1>>>(x, 1); };
     later(3), expected += 3;
+    int one = 1;
+    void* arguments[] = {&x, &one};
+    CHECK(cudaLaunchKernel((void*)on_its_own_line, dim3(1), dim3(3), arguments, 0, stream));
+    expected += 3;
+    CHECK(cudaLaunchKernel((const void*)c_name, 1, 1, arguments, 0, 0));
+    expected += 1;
+    CHECK(cudaLaunchKernel(bounded, dim3(1), dim3(2), arguments, 0, stream));
+    expected += 2;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = 1, config.blockDim = 2, config.stream = stream;
+    CHECK(cudaLaunchKernelEx(&config, bounded, x));
+    expected += 2;
     char by = 2;
     add<<<1, 1>>>(x, by), expected += 2;  // a char becomes the int of the parameter
 

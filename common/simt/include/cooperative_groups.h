@@ -124,7 +124,7 @@ class coalesced_group : public lanes {
   public:
     coalesced_group() : lanes(__activemask()) {}
 };
-// The lanes that run together here are those that have not ended: threads run one by one, and meet when they wait.
+// Threads run one by one here, so each is a group of its own.
 inline coalesced_group coalesced_threads() { return {}; }
 
 template <class Group>

@@ -8,16 +8,17 @@ __device__ int deep(int n) {
     return n == 0 ? 0 : deep(n - 1) + here[n % 64];
 }
 
+// clang-format off
+__device__ void spin_volatile(int* p) { while (*(volatile int*)p == 0) {} }
+__device__ void spin_atomic(int* p) { while (atomicAdd(p, 0) == 0) {} }
+// clang-format on
+
 __global__ void wrong(int way, int* p, int zero) {
     const int t = threadIdx.x;
     if (way == 1 && t == 40) __shfl_sync(0xffffffff, t, 0);  // lanes 32 .. 63 but one are at the barrier
     __syncthreads();
-    if (way == 2) {
-        while (*(volatile int*)p == 0) {}
-    }
-    if (way == 3) {
-        while (atomicAdd(p, 0) == 0) {}
-    }
+    if (way == 2) spin_volatile(p);
+    if (way == 3) spin_atomic(p);
     if (way == 4) assert(t < 63);
     if (way == 5 && t == 5) __trap();
     if (way == 6) *(volatile int*)(8 * size_t(t)) = 1;

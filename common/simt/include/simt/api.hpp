@@ -276,31 +276,58 @@ cudaError_t set_function_attribute(const void* function, cudaFuncAttribute attri
 cudaError_t function_attributes(cudaFuncAttributes* attributes, const void* function);
 cudaError_t occupancy(int* n_blocks, int block_size, size_t shared_bytes);
 cudaError_t last_launch_error();
-template <class... P, size_t... i>
-auto arguments_at(void** at, std::index_sequence<i...>) {
-    return std::make_shared<std::tuple<std::remove_cv_t<P>...>>(*static_cast<std::remove_cv_t<P>*>(at[i])...);
-}
+cudaError_t launch_at(const void* kernel, const Signature* signature, Config config, bool cooperative,
+                      void** arguments);
 template <class... P>
-cudaError_t launch_at(void (*kernel)(P...), dim3 grid, dim3 block, void** at, size_t shared_bytes,
-                      cudaStream_t stream, bool cooperative, Place place) {
-    Config config(grid, block, shared_bytes, stream, place);
-    config.cooperative = cooperative;
-    launch({"kernel", reinterpret_cast<void*>(kernel),
-            arguments_at<P...>(at, std::index_sequence_for<P...>()), sizeof(typename Typed<P...>::Arguments),
-            &Typed<P...>::run},
-           config);
-    return last_launch_error();
+cudaError_t launch_typed(void (*kernel)(P...), const Config& config, bool cooperative, void** arguments) {
+    const Signature signature = Typed<P...>::signature("kernel");
+    return launch_at(reinterpret_cast<const void*>(kernel), &signature, config, cooperative, arguments);
 }
 }  // namespace simt
 template <class... P>
 cudaError_t cudaLaunchKernel(void (*kernel)(P...), dim3 grid, dim3 block, void** arguments,
                              size_t shared_bytes = 0, cudaStream_t stream = nullptr, SIMT_HERE) {
-    return simt::launch_at(kernel, grid, block, arguments, shared_bytes, stream, false, place);
+    return simt::launch_typed(kernel, {grid, block, shared_bytes, stream, place}, false, arguments);
 }
 template <class... P>
 cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(P...), dim3 grid, dim3 block, void** arguments,
                                         size_t shared_bytes = 0, cudaStream_t stream = nullptr, SIMT_HERE) {
-    return simt::launch_at(kernel, grid, block, arguments, shared_bytes, stream, true, place);
+    return simt::launch_typed(kernel, {grid, block, shared_bytes, stream, place}, true, arguments);
+}
+inline cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
+                                    size_t shared_bytes = 0, cudaStream_t stream = nullptr, SIMT_HERE) {
+    return simt::launch_at(kernel, nullptr, {grid, block, shared_bytes, stream, place}, false, arguments);
+}
+inline cudaError_t cudaLaunchCooperativeKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
+                                               size_t shared_bytes = 0, cudaStream_t stream = nullptr,
+                                               SIMT_HERE) {
+    return simt::launch_at(kernel, nullptr, {grid, block, shared_bytes, stream, place}, true, arguments);
+}
+// Attributes of a launch beyond the four of <<<>>>: those that choose clusters are not simulated, the others are hints.
+struct cudaLaunchAttribute {
+    int id;
+    union {
+        int cooperative;
+        char pad[64];
+    } val;
+};
+constexpr int cudaLaunchAttributeCooperative = 2;
+struct cudaLaunchConfig_t {
+    dim3 gridDim, blockDim;
+    size_t dynamicSmemBytes;
+    cudaStream_t stream;
+    cudaLaunchAttribute* attrs;
+    unsigned numAttrs;
+};
+template <class... P, class... A>
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(P...), A&&... arguments) {
+    simt::Config c(config->gridDim, config->blockDim, config->dynamicSmemBytes, config->stream);
+    for (unsigned i = 0; i < config->numAttrs; ++i) {
+        if (config->attrs[i].id == cudaLaunchAttributeCooperative)
+            c.cooperative = config->attrs[i].val.cooperative != 0;
+    }
+    simt::Typed<P...>{kernel, "kernel", &c}(static_cast<A&&>(arguments)...);
+    return simt::last_launch_error();
 }
 template <class F>
 cudaError_t cudaFuncSetAttribute(F* function, cudaFuncAttribute attribute, int value) {

@@ -11,7 +11,7 @@
 
 namespace simt {
 void trap(Place place);
-void fence(Place place);
+void let_others_run(Place place);
 }  // namespace simt
 
 // --- Bits -------------------------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ inline long long clock64() {  // nanoseconds of this CPU: not the clock of a GPU
     clock_gettime(CLOCK_MONOTONIC, &t);
     return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
-inline void __nanosleep(unsigned, simt::Place place = simt::Place::here()) { simt::fence(place); }
+inline void __nanosleep(unsigned, simt::Place place = simt::Place::here()) { simt::let_others_run(place); }
 inline void __trap(simt::Place place = simt::Place::here()) { simt::trap(place); }
 inline void __brkpt() {}
 

@@ -33,6 +33,16 @@ struct Call {
     void (*run)(void* function, void* arguments);  // one thread
 };
 
+// What is known of a kernel whose bare address is given: cudaLaunchKernel, graph nodes.
+struct Signature {
+    const char* name;
+    std::shared_ptr<void> (*arguments)(void** at);  // copies of what the pointers point at
+    size_t n_argument_bytes;
+    void (*run)(void* function, void* arguments);
+};
+void know(const void* function, const Signature& signature);
+const Signature* signature_of(const void* function);  // null: never heard of
+
 // Into the stream's queue. Errors are those that cudaGetLastError gives.
 void launch(const Call& call, const Config& config);
 
@@ -47,6 +57,14 @@ struct Typed {
     static void run(void* function, void* arguments) {
         // Each thread has a copy of its own, which it may change.
         std::apply(reinterpret_cast<void (*)(Parameter...)>(function), *static_cast<Arguments*>(arguments));
+    }
+    template <size_t... i>
+    static std::shared_ptr<void> copied(void** at, std::index_sequence<i...>) {
+        return std::make_shared<Arguments>(*static_cast<std::remove_cv_t<Parameter>*>(at[i])...);
+    }
+    static Signature signature(const char* name) {
+        return {name, [](void** at) { return copied(at, std::index_sequence_for<Parameter...>()); },
+                sizeof(Arguments), &run};
     }
     void operator()(Parameter... parameter) const {
         launch({name, reinterpret_cast<void*>(function), std::make_shared<Arguments>(std::move(parameter)...),
@@ -84,11 +102,22 @@ struct Pick {
     static Typed<Parameter...> typed_as(void (*function)(Parameter...)) {
         return {function};
     }
+    template <class Function>
+    static void know(Function* function, const char* name) {
+        simt::know(reinterpret_cast<const void*>(function), decltype(typed_as(function))::signature(name));
+    }
     template <class Kernel>
     static Deduced<Kernel> deduced(Kernel kernel) {
         return {std::move(kernel)};
     }
 };
+
+// The translator's note on each kernel of a program.
+template <class PickKernel>
+int know(PickKernel pick) {
+    pick(Pick());
+    return 0;
+}
 
 // pick(Pick()) -> one of the two above.
 template <class PickKernel>
