@@ -123,8 +123,8 @@ $(foreach lesson,$(filter-out 00_run,$(lessons)),$(eval $(call lesson_rules,$(le
 $(foreach test,$(tests),$(eval $(call test_rules,$(test))))
 00 00_run: run
 
-# simcc is told where the simulator's headers and library lie, and which g++ to call.
-simcc_paths := -DSIMT_ROOT='"$(CURDIR)"' -DSIMT_LIBRARY='"$(abspath $(BUILD))/simt.a"' \
+# simcc is told where the repository is, and which g++ to call.
+simcc_paths := -DSIMT_ROOT='"$(CURDIR)"' \
                -DSIMT_CXX='"$(if $(findstring clang,$(CXX)),g++,$(CXX))"'
 # Two parsers (command lines, test cases) have nothing to optimise, and are compiled in half the time.
 unoptimized := common/options.cpp tests/main.cpp

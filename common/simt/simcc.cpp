@@ -123,8 +123,16 @@ struct TemporaryFolder {
     ~TemporaryFolder() { std::filesystem::remove_all(path); }
 };
 
-// SIMT_ROOT and SIMT_LIBRARY come from the Makefile: where the headers and the simulator lie.
-const Words headers = {std::string("-I") + SIMT_ROOT + "/common/simt/include", std::string("-I") + SIMT_ROOT};
+// The simulator's library lies beside simcc, its headers in the repository around them; where the build is elsewhere, in
+// the one that the Makefile says.
+const std::filesystem::path beside = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+std::string repository() {
+    for (std::filesystem::path folder = beside; folder != folder.root_path(); folder = folder.parent_path()) {
+        if (std::filesystem::exists(folder / "common/simt/include/cuda_runtime.h")) return folder;
+    }
+    return SIMT_ROOT;
+}
+const Words headers = {"-I" + repository() + "/common/simt/include", "-I" + repository()};
 
 // A .cu file, preprocessed and translated: on from there it is C++.
 std::string translated(const std::string& source, const Arguments& a, const std::string& folder) {
@@ -177,7 +185,7 @@ int build(const Arguments& a) {
         objects.push_back(object);
     }
     if (a.compile_only || a.translate_only) return 0;
-    must_run(Words{SIMT_CXX, "-pthread"} + a.flags + objects + Words{SIMT_LIBRARY} + a.libraries +
+    must_run(Words{SIMT_CXX, "-pthread"} + a.flags + objects + Words{beside / "simt.a"} + a.libraries +
              Words{"-o", a.output});
     return 0;
 }

@@ -73,9 +73,10 @@ def copy_tree(build, folder):
         shutil.copytree(name, os.path.join(folder, name), ignore=shutil.ignore_patterns("models", "__pycache__"))
     shutil.copy2("Makefile", folder)
     os.makedirs(os.path.join(folder, build))
-    for name in ("obj", "tests", "library.a", "flags"):
+    for name in ("obj", "tests", "library.a", "simt.a", "simcc", "flags"):
         source, target = os.path.join(build, name), os.path.join(folder, build, name)
-        (shutil.copytree if os.path.isdir(source) else shutil.copy2)(source, target)
+        if os.path.exists(source):
+            (shutil.copytree if os.path.isdir(source) else shutil.copy2)(source, target)
     for name in ("weights/models", "build/deps"):  # shared
         if os.path.isdir(name):
             os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
