@@ -37,6 +37,12 @@ int one_of(uint32_t bits, Order::Kind order, uint64_t& random) {
 
 }  // namespace
 
+uint3 position(size_t index, dim3 shape) {
+    const size_t row = index / shape.x;
+    return {unsigned(index % shape.x), unsigned(row % shape.y), unsigned(row / shape.y)};
+}
+std::string text(uint3 position) { return format_text("(%u, %u, %u)", position.x, position.y, position.z); }
+
 void Block::begin(uint3 index, dim3 grid, dim3 threads, Order order, void (*body)(void*), void* argument) {
     index_ = index, grid_ = grid, threads_ = threads, order_ = order;
     body_ = body, argument_ = argument;
@@ -80,12 +86,8 @@ Block::State Block::run() {
 
 void Block::enter(int thread) {
     thread_ = thread;
-    if (threads_.y == 1 && threads_.z == 1) {
-        threadIdx = {unsigned(thread), 0, 0};
-    } else {
-        const unsigned row = unsigned(thread) / threads_.x;
-        threadIdx = {unsigned(thread) % threads_.x, row % threads_.y, row / threads_.y};
-    }
+    const bool in_a_row = threads_.y == 1 && threads_.z == 1;  // most are, and need no division
+    threadIdx = in_a_row ? uint3{unsigned(thread), 0, 0} : position(size_t(thread), threads_);
 }
 
 // The thread that begins as number i.

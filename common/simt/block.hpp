@@ -19,6 +19,10 @@
 
 namespace simt {
 
+// The place of number `index` in a grid or a block of this shape: x runs fastest. And as a report shows it.
+uint3 position(size_t index, dim3 shape);
+std::string text(uint3 position);
+
 // Which of the threads that could run runs first. A program without races gives the same result in each.
 struct Order {
     enum Kind { natural, reversed, shuffled } kind = natural;
@@ -46,6 +50,7 @@ class Block {
     void release_grid_barrier();
     // Where its threads wait, in lines for a report.
     std::string waiting() const;
+
     // --- What a simulated thread calls ---------------------------------------------------------------------
     // Waits for all threads of the block that have not ended. -> how many of them came with `predicate`.
     int barrier(bool predicate, Place place);
@@ -63,7 +68,6 @@ class Block {
 
     int thread() const { return thread_; }  // within the block: x + y * width + z * width * height
     int lane() const { return thread_ % warp_size; }
-    int n_threads() const { return n_threads_; }
     uint3 index() const { return index_; }
     Place place() const { return place_[thread_]; }  // where its thread waited last; line 0: nowhere yet
     Fiber* fiber() const { return fiber_; }

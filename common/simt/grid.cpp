@@ -37,12 +37,7 @@ std::vector<size_t> block_order(size_t n_blocks, Order order) {
     return indices;
 }
 
-uint3 position(size_t index, dim3 grid) {
-    const size_t row = index / grid.x;
-    return {unsigned(index % grid.x), unsigned(row % grid.y), unsigned(row / grid.y)};
-}
-
-std::string block_name(uint3 b) { return format_text("block (%u, %u, %u)", b.x, b.y, b.z); }
+std::string block_name(uint3 index) { return "block " + text(index); }
 
 Fault stuck(const Block& block, const Config& config) {
     return {cudaErrorLaunchTimeout,
@@ -170,8 +165,6 @@ void end_kernel(cudaError code, const std::string& text) {
     current_block->stop();
 }
 
-std::string who() {
-    return block_name(blockIdx) + format_text(", thread (%u, %u, %u)", threadIdx.x, threadIdx.y, threadIdx.z);
-}
+std::string who() { return block_name(blockIdx) + ", thread " + text(threadIdx); }
 
 }  // namespace simt

@@ -36,12 +36,18 @@ std::string ask(const char* program, unsigned long offset) {
     return best.rfind(here, 0) == 0 ? best.substr(here.size()) : best;
 }
 
-int program_base(dl_phdr_info* object, size_t, void* base) {
-    *static_cast<unsigned long*>(base) = object->dlpi_addr;
-    return 1;
-}
-
 }  // namespace
+
+size_t program_base() {
+    size_t base = 0;
+    dl_iterate_phdr(
+        [](dl_phdr_info* object, size_t, void* out) {
+            *static_cast<size_t*>(out) = object->dlpi_addr;
+            return 1;  // the first object is the program
+        },
+        &base);
+    return base;
+}
 
 std::string location(const void* program_counter) {
     static std::mutex mutex;
@@ -49,11 +55,9 @@ std::string location(const void* program_counter) {
     const std::lock_guard lock(mutex);
     std::string& text = (*known)[program_counter];
     if (!text.empty()) return text;
-    unsigned long base = 0;
-    dl_iterate_phdr(program_base, &base);
     char program[4096] = {};  // by name: in the shell that asks, /proc/self is the shell
     if (readlink("/proc/self/exe", program, sizeof program - 1) > 0) {
-        text = ask(program, reinterpret_cast<unsigned long>(program_counter) - base);
+        text = ask(program, reinterpret_cast<size_t>(program_counter) - program_base());
     }
     Dl_info info;
     if (text.empty() && dladdr(program_counter, &info) && info.dli_sname) text = info.dli_sname;

@@ -37,7 +37,6 @@ class Memory {
     const char* base() const { return base_; }
     // The allocation, freed or not, that holds p, or the nearest one below it.
     const Allocation* find(const void* p) const;
-    const std::map<char*, Allocation>& allocations() const { return allocations_; }
     size_t n_used() const { return n_used_; }
 
   private:

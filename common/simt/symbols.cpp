@@ -10,6 +10,7 @@
 
 #include "common/error.hpp"
 #include "common/files.hpp"
+#include "common/simt/location.hpp"
 #include "common/simt/runtime.hpp"
 
 namespace simt {
@@ -74,11 +75,6 @@ std::string within(const std::vector<Variable>& variables, size_t offset) {
     return "";
 }
 
-int program_base(dl_phdr_info* object, size_t, void* base) {
-    *static_cast<size_t*>(base) = object->dlpi_addr;
-    return 1;
-}
-
 }  // namespace
 
 std::string variable_at(const char* address) {
@@ -98,9 +94,7 @@ std::string variable_at(const char* address) {
     if (const size_t offset = size_t(address - shared.before.data()); offset < n_shared) {
         name = within(symbols.thread_local_ones, offset);
     } else {
-        size_t base = 0;
-        dl_iterate_phdr(program_base, &base);
-        name = within(symbols.others, reinterpret_cast<size_t>(address) - base);
+        name = within(symbols.others, reinterpret_cast<size_t>(address) - program_base());
     }
     return name.empty() ? format_text("%p", static_cast<const void*>(address)) : name;
 }

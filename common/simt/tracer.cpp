@@ -38,11 +38,6 @@ bool is_builtin(const char* p) {
     return in(threadIdx) || in(blockIdx) || in(blockDim) || in(gridDim);
 }
 
-std::string position(unsigned thread, dim3 shape) {
-    const unsigned row = thread / shape.x;
-    return format_text("(%u, %u, %u)", thread % shape.x, row % shape.y, row / shape.y);
-}
-
 }  // namespace
 
 Tracer::Tracer() : global_(runtime().memory.base(), Memory::capacity) {
@@ -231,7 +226,7 @@ const Access* Tracer::conflict(const Word& word, const Access& mine, bool writes
 std::string Tracer::told(const Access& other, const Access& mine, const char* has_done) const {
     std::string who = "other threads have";
     if (!other.many) {
-        who = "thread " + position(other.thread, config_->block);
+        who = "thread " + text(position(other.thread, config_->block));
         if (other.block != mine.block) who += format_text(" of block %u", other.block);
         who += " has";
     }

@@ -10,7 +10,7 @@
 namespace simt {
 namespace {
 
-// Words that are gone after translation, those of them with an argument list together with it.
+// Words that are gone after translation; of these a bracket behind them is no argument list, of the others it goes too.
 constexpr std::array functions = {"__global__", "__host__", "__device__", "__grid_constant__"};
 constexpr std::array dropped = {"__global__",        "__host__",          "__device__",
                                 "__grid_constant__", "__launch_bounds__", "__maxnreg__"};
