@@ -37,15 +37,15 @@ TEST_CASE("simt: what ends a kernel is told with its line, and is CUDA's error f
     const struct {
         const char *way, *line, *error;
     } cases[] = {
-        {"1", "hang.cu:32: hang: block (0, 0, 0): no thread can go on", "cudaErrorLaunchTimeout"},
-        {"2", "hang.cu:12: hang: after 0.3 s", "cudaErrorLaunchTimeout"},
-        {"3", "hang.cu:13: hang: after 0.3 s", "cudaErrorLaunchTimeout"},
-        {"4", "hang.cu:22: assert: t < 63, in void wrong(int, int*, int), block (0, 0, 0), thread (63, 0, 0)",
+        {"1", "hang.cu:29: hang: block (0, 0, 0): no thread can go on", "cudaErrorLaunchTimeout"},
+        {"2", "hang.cu:9: hang: after 0.3 s", "cudaErrorLaunchTimeout"},
+        {"3", "hang.cu:10: hang: after 0.3 s", "cudaErrorLaunchTimeout"},
+        {"4", "hang.cu:19: assert: t < 63, in void wrong(int, int*, int), block (0, 0, 0), thread (63, 0, 0)",
          "cudaErrorAssert"},
-        {"5", "hang.cu:23: trap: block (0, 0, 0), thread (5, 0, 0)", "cudaErrorLaunchFailure"},
-        {"6", "hang.cu:24: out-of-bounds: there is no memory at", "cudaErrorIllegalAddress"},
-        {"7", "hang.cu:25: integer division by zero", "cudaErrorIllegalInstruction"},
-        {"8", ": stack: a thread's 128 KB are full", "cudaErrorHardwareStackError"},
+        {"5", "hang.cu:20: trap: block (0, 0, 0), thread (5, 0, 0)", "cudaErrorLaunchFailure"},
+        {"6", "hang.cu:21: out-of-bounds: there is no memory at", "cudaErrorIllegalAddress"},
+        {"7", "hang.cu:22: integer division by zero", "cudaErrorIllegalInstruction"},
+        {"8", "hang.cu:8: stack: a thread's 128 KB are full", "cudaErrorHardwareStackError"},
     };
     for (const auto& c : cases) {
         CAPTURE(std::string(c.way));

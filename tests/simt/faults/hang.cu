@@ -3,14 +3,11 @@
 
 #include "tests/simt/check.cuh"
 
-__device__ int deep(int n) {
-    volatile int here[64] = {n};
-    return n == 0 ? 0 : deep(n - 1) + here[n % 64];
-}
-
+// Not inlined, each on one line: wherever in it the time or the stack ends, that line is named.
 // clang-format off
-__device__ void spin_volatile(int* p) { while (*(volatile int*)p == 0) {} }
-__device__ void spin_atomic(int* p) { while (atomicAdd(p, 0) == 0) {} }
+__device__ __noinline__ int deep(int n) { volatile int here[64] = {n}; return n == 0 ? 0 : deep(n - 1) + here[n % 64]; }
+__device__ __noinline__ void spin_volatile(int* p) { while (*(volatile int*)p == 0) {} }
+__device__ __noinline__ void spin_atomic(int* p) { while (atomicAdd(p, 0) == 0) {} }
 // clang-format on
 
 __global__ void wrong(int way, int* p, int zero) {
